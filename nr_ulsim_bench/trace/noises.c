@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ws-noises: does the ledger (ws_ledger.h) name the cause of late bursts? Noises one at a time on this
-// machine, and of each cause the late bursts above those of a run without the noise. Some noises need root.
+// machine, and of each cause the late bursts that had the noise. Where it is not known which had it: those
+// above a run without the noise. Some noises need root.
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
@@ -33,24 +34,40 @@
 
 typedef struct {
   uint32_t bursts, late, rounds;
+  char noise[20];
 } question_t;
 
-static const char usage[] = "usage: ws-noises [bursts=N] [late=N] [rounds=N]\n"
-                            "       N bursts of a run at most (default: 10000), N late ones with the noise\n"
-                            "       (default: 300), N runs of each kind (default: 1)\n";
+static const char usage[] = "usage: ws-noises [noise=TEXT] [bursts=N] [late=N] [rounds=N]\n"
+                            "       noises whose name has TEXT (default: all), N bursts of a run at most\n"
+                            "       (default: 10000), N late ones with the noise (default: 300), N runs of\n"
+                            "       each kind (default: 1)\n";
 static const word_key_t keys[] = {
+    {"noise", WORD_TEXT(question_t, noise)},
     {"bursts", WORD_NUMBER(question_t, bursts, 1000, 10000000)},
     {"late", WORD_NUMBER(question_t, late, 1, 1000000)},
     {"rounds", WORD_NUMBER(question_t, rounds, 1, 1000)},
     {NULL},
 };
 
+#define CAUSES WS_CAUSE_UNSEEN ///< the causes but the last one
+#define LATE_NEWEST 4096u
+
+/// Late bursts, in their order: causes follow in the same order, those of a pass at once.
+typedef struct {
+  uint64_t late, examined;
+  uint64_t noisy; ///< late ones that had the noise
+  uint64_t seen[CAUSES]; ///< in the ledger
+  uint64_t had[CAUSES]; ///< of those that had the noise
+} order_t;
+
 /// Of one run.
 typedef struct {
   ws_ledger_t ledger;
+  order_t order;
   uint64_t p50_ns, p99_ns;
 } result_t;
 
+static bool had_noise[LATE_NEWEST]; ///< late bursts of this process
 static ws_pool_t *other; ///< that tasks wait for
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; ///< a thread outside has it
 static int asked[2], answered[2]; ///< pipes from tasks to that thread, and back
@@ -124,14 +141,26 @@ static void begin_hog(void)
   begin_thief(hog_cpu);
 }
 
-static void begin_other(void)
+static void make_other(ws_class_t sched_class)
 {
   ws_settings_t settings;
   ws_settings_default(&settings);
   settings.workers = 1;
   settings.deadline_ns = WS_DEADLINE_AUTO;
+  settings.sched_class = sched_class;
+  settings.sched_priority = sched_class == WS_CLASS_FIFO;
   if (ws_pool_create(&other, &settings) < 0)
     die("ws_pool_create");
+}
+
+static void begin_other(void)
+{
+  make_other(WS_CLASS_INHERIT);
+}
+
+static void begin_above(void)
+{
+  make_other(WS_CLASS_FIFO);
 }
 
 static void put_byte(const int to[2])
@@ -215,7 +244,7 @@ static const struct {
     {"sleep", WS_CAUSE_ASLEEP, SLEEP, EVERY, NULL, NULL},
     {"serial time", WS_CAUSE_SERIAL, SERIAL, EVERY, NULL, NULL},
     {"other pool", WS_CAUSE_OTHER_POOL, OTHER_POOL, EVERY, begin_other, NULL},
-    {"pool beside", WS_CAUSE_OTHER_POOL, BESIDE, EVERY, begin_other, NULL},
+    {"pool beside", WS_CAUSE_OTHER_POOL, BESIDE, EVERY, begin_above, NULL},
     {"second producer", WS_CAUSE_OTHER_BURST, SECOND, EVERY, NULL, NULL},
     {"few workers", WS_CAUSE_TOO_FEW, FEW_WORKERS, EVERY, NULL, NULL},
     {"hog", WS_CAUSE_NO_CPU, ALIKE, EVERY, begin_hog, NULL},
@@ -224,6 +253,12 @@ static const struct {
     {"quota after", WS_CAUSE_QUOTA, ALIKE, EVERY, begin_quota, NULL},
 };
 #define NOISES (sizeof noises / sizeof noises[0])
+
+/// @return whether it is known which bursts have the noise
+static bool is_of_bursts(uint32_t noise)
+{
+  return noises[noise].how >= LONG_TASK && noises[noise].how <= OTHER_POOL;
+}
 
 static void work_elsewhere(void *unused)
 {
@@ -274,13 +309,42 @@ static void run_burst(ws_pool_t *pool, how_t how)
   ws_group_wait(&group, pool);
 }
 
+/// Its bursts are like the others, and fall anywhere in their periods.
 static void *push_too(void *pool)
 {
+  for (uint64_t at_ns = clock_now_ns();; at_ns += PERIOD_NS + PERIOD_NS / 30) {
+    clock_sleep_until(at_ns);
+    run_burst(pool, ALIKE);
+  }
+  return NULL;
+}
+
+/// Above the pool that is measured.
+static void *push_first(void *pool)
+{
+  if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &(struct sched_param){1}))
+    die("push first");
   for (uint64_t at_ns = clock_now_ns();; at_ns += 3 * PERIOD_NS + PERIOD_NS / 3) {
     clock_sleep_until(at_ns);
     run_burst(pool, ALL_LONGER);
   }
   return NULL;
+}
+
+/// Read the ledger after a burst. Only one thread may have late ones.
+static void follow(order_t *order, const ws_ledger_t *ledger, bool has_noise)
+{
+  uint64_t count = 0, with = 0;
+  for (; order->late < ledger->late; order->late++, order->noisy += has_noise)
+    had_noise[order->late % LATE_NEWEST] = has_noise;
+  for (uint32_t i = 0; i < CAUSES; i++)
+    count += ledger->by[i].bursts - order->seen[i];
+  for (uint64_t i = 0; i < count; i++)
+    with += had_noise[order->examined++ % LATE_NEWEST];
+  for (uint32_t i = 0; i < CAUSES; i++) {
+    order->had[i] += with == count ? ledger->by[i].bursts - order->seen[i] : 0;
+    order->seen[i] = ledger->by[i].bursts;
+  }
 }
 
 /// Counts by cause follow the bursts.
@@ -297,7 +361,7 @@ static result_t run(uint32_t noise, bool is_noisy, const question_t *question, u
   ws_settings_t settings;
   ws_pool_t *pool;
   ws_ledger_t before = {0};
-  result_t result;
+  result_t result = {.order.late = 0};
   uint64_t *ns = allot(question->bursts, sizeof *ns);
   if (pipe(asked) != 0 || pipe(answered) != 0)
     die("pipe");
@@ -310,8 +374,11 @@ static result_t run(uint32_t noise, bool is_noisy, const question_t *question, u
     die("ws_pool_create");
   if (is_noisy && noises[noise].begin)
     noises[noise].begin();
-  if (is_noisy && (noises[noise].how == SECOND || noises[noise].how == BESIDE))
-    begin_thread(push_too, noises[noise].how == SECOND ? pool : other);
+  if (is_noisy && noises[noise].how == SECOND)
+    begin_thread(push_too, pool);
+  if (is_noisy && noises[noise].how == BESIDE)
+    begin_thread(push_first, other);
+  order_t *const order = &result.order;
   uint32_t measured = 0;
   uint64_t at_ns = clock_now_ns();
   for (uint32_t i = 0; i < WARM + question->bursts; i++) {
@@ -324,14 +391,21 @@ static result_t run(uint32_t noise, bool is_noisy, const question_t *question, u
     if (i == WARM) {
       read_ledger(pool, &before);
       at_ns = clock_now_ns() + PERIOD_NS;
+      order->late = order->examined = before.late;
+      for (uint32_t cause = 0; cause < CAUSES; cause++)
+        order->seen[cause] = before.by[cause].bursts;
     }
     if (i >= WARM)
       ns[measured++] = end_ns - begin_ns;
     ws_pool_ledger(pool, &result.ledger);
-    if (is_noisy && i > WARM && result.ledger.late >= before.late + question->late)
+    if (i > WARM)
+      follow(order, &result.ledger, has_noise);
+    if (is_noisy && i > WARM
+        && (is_of_bursts(noise) ? order->noisy : result.ledger.late - before.late) >= question->late)
       break;
   }
   read_ledger(pool, &result.ledger);
+  follow(order, &result.ledger, false);
   result.ledger.late -= before.late;
   result.ledger.bursts -= before.bursts;
   for (uint32_t i = 0; i < WS_CAUSES; i++)
@@ -369,18 +443,20 @@ static uint64_t deadline_of(uint32_t noise, const question_t *question)
   return typical_ns > most_ns ? typical_ns : most_ns;
 }
 
-/// Of each cause the late bursts with the noise less those without.
-static void print_row(uint32_t noise, const ws_ledger_t sum[2])
+/// Two runs, without and with the noise.
+static void print_row(uint32_t noise, const result_t sum[2])
 {
+  const ws_ledger_t *without = &sum[0].ledger, *with = &sum[1].ledger;
+  const uint64_t noisy = is_of_bursts(noise) ? sum[1].order.noisy : with->late;
   int64_t all = 0, own = 0;
-  printf("%-15s %6" PRIu64 " %5" PRIu64 " %5" PRIu64, noises[noise].name, sum[1].bursts, sum[0].late,
-         sum[1].late);
-  for (uint32_t i = 0; i < WS_CAUSES; i++) {
-    const uint64_t calm = sum[0].by[i].bursts * sum[1].bursts / sum[0].bursts; // of as many bursts
-    const int64_t above = (int64_t)(sum[1].by[i].bursts - calm);
-    printf(" %*" PRIi64, (int)strlen(ws_cause_name((ws_cause_t)i)), above);
-    all += above > 0 ? above : 0;
-    own += i == noises[noise].cause && above > 0 ? above : 0;
+  printf("%-15s %6" PRIu64 " %5" PRIu64 " %5" PRIu64, noises[noise].name, with->bursts, without->late, noisy);
+  for (uint32_t i = 0; i < CAUSES; i++) {
+    const uint64_t calm = without->by[i].bursts * with->bursts / without->bursts; // of as many bursts
+    const int64_t of_noise =
+        (int64_t)(is_of_bursts(noise) ? sum[1].order.had[i] : with->by[i].bursts - calm);
+    printf(" %*" PRIi64, (int)strlen(ws_cause_name((ws_cause_t)i)), of_noise);
+    all += of_noise > 0 ? of_noise : 0;
+    own += i == noises[noise].cause && of_noise > 0 ? of_noise : 0;
   }
   printf(" %5.1f\n", all > 0 ? 100.0 * (double)own / (double)all : 0.0);
 }
@@ -390,20 +466,25 @@ int main(int argc, char **argv)
   question_t question = {.bursts = 10000, .late = 300, .rounds = 1};
   words_take(argc, argv, usage, keys, &question);
   printf("noise           bursts  calm noisy");
-  for (uint32_t i = 0; i < WS_CAUSES; i++)
+  for (uint32_t i = 0; i < CAUSES; i++)
     printf(" %s", ws_cause_name((ws_cause_t)i));
   printf(" right %%\n");
   for (uint32_t noise = 0; noise < NOISES; noise++) {
-    ws_ledger_t sum[2] = {0};
+    if (!strstr(noises[noise].name, question.noise))
+      continue;
+    result_t sum[2] = {0};
     uint64_t deadline_ns = 0; // a machine changes: each pair of runs has its own
     for (uint32_t i = 0; i < 2 * question.rounds; i++) {
       deadline_ns = i % 2 ? deadline_ns : deadline_of(noise, &question);
       const result_t one = run_apart(noise, i % 2, &question, deadline_ns);
-      ws_ledger_t *to = &sum[i % 2];
-      to->bursts += one.ledger.bursts;
-      to->late += one.ledger.late;
-      for (uint32_t cause = 0; cause < WS_CAUSES; cause++)
-        to->by[cause].bursts += one.ledger.by[cause].bursts;
+      result_t *to = &sum[i % 2];
+      to->ledger.bursts += one.ledger.bursts;
+      to->ledger.late += one.ledger.late;
+      to->order.noisy += one.order.noisy;
+      for (uint32_t cause = 0; cause < CAUSES; cause++) {
+        to->ledger.by[cause].bursts += one.ledger.by[cause].bursts;
+        to->order.had[cause] += one.order.had[cause];
+      }
     }
     print_row(noise, sum);
     fflush(stdout);

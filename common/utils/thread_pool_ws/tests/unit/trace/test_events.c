@@ -435,9 +435,10 @@ TEST_CASE(a_join_is_told_from_call_to_return)
   scene_end();
 }
 
-static void end_when_it_sleeps(void *unused)
+/// A worker that parked before has events of its sleep, too.
+static void end_when_the_wait_sleeps(void *unused)
 {
-  while (recorder_count("sleep_begin") == 0)
+  while (recorder_count_with("sleep_begin", 1, -1) == 0)
     test_sleep_ms(1);
 }
 
@@ -445,7 +446,7 @@ TEST_CASE(a_wait_tells_that_it_sleeps)
 {
   scene_begin_pool(1);
   ws_group_init(&scene.group, 1);
-  test_push(scene.pool, end_when_it_sleeps, NULL, &scene.group);
+  test_push(scene.pool, end_when_the_wait_sleeps, NULL, &scene.group);
   while (recorder_count("run_begin") == 0)
     test_sleep_ms(1);
   ws_group_wait(&scene.group, scene.pool);
