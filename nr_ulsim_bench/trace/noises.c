@@ -292,29 +292,40 @@ static void work(void *arg)
   busy_work(TASK_NS);
 }
 
-static void run_burst(ws_pool_t *pool, how_t how)
+static void push_burst(ws_pool_t *pool, how_t how, ws_group_t *group)
 {
+  static how_t of[FEW_WORKERS + 1]; ///< they may run after this
   const uint32_t tasks = how == MORE_TASKS ? TIMES * TASKS : TASKS;
-  how_t alike = ALIKE;
   const bool waits = how == LONG_TASK || (how >= MUTEX && how <= SLEEP) || how == OTHER_POOL;
-  ws_group_t group;
-  ws_group_init(&group, tasks);
+  of[how] = how;
+  ws_group_init(group, tasks);
   for (uint32_t i = 0; i < tasks; i++) {
     const bool is_odd = i == TASKS / 2;
     const bool is_noisy = how == ALL_LONGER || (is_odd && waits);
     if (is_odd && how == SERIAL)
       busy_work(NOISE_NS);
-    ws_pool_push(pool, (ws_task_t){.func = work, .arg = is_noisy ? &how : &alike, .group = &group});
+    ws_pool_push(pool, (ws_task_t){.func = work, .arg = &of[is_noisy ? how : ALIKE], .group = group});
   }
+}
+
+static void run_burst(ws_pool_t *pool, how_t how)
+{
+  ws_group_t group;
+  push_burst(pool, how, &group);
   ws_group_wait(&group, pool);
 }
 
-/// Its bursts are like the others, and fall anywhere in their periods.
+#define BESIDE_NS (3 * PERIOD_NS + PERIOD_NS / 3) ///< between bursts of another thread: they fall anywhere
+
+/// It does not wait in the pool: these bursts are not judged.
 static void *push_too(void *pool)
 {
-  for (uint64_t at_ns = clock_now_ns();; at_ns += PERIOD_NS + PERIOD_NS / 30) {
+  ws_group_t group;
+  for (uint64_t at_ns = clock_now_ns();; at_ns += BESIDE_NS) {
     clock_sleep_until(at_ns);
-    run_burst(pool, ALIKE);
+    push_burst(pool, ALL_LONGER, &group);
+    while (!ws_group_done(&group))
+      clock_sleep_until(clock_now_ns() + PERIOD_NS / 10);
   }
   return NULL;
 }
@@ -324,7 +335,7 @@ static void *push_first(void *pool)
 {
   if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &(struct sched_param){1}))
     die("push first");
-  for (uint64_t at_ns = clock_now_ns();; at_ns += 3 * PERIOD_NS + PERIOD_NS / 3) {
+  for (uint64_t at_ns = clock_now_ns();; at_ns += BESIDE_NS) {
     clock_sleep_until(at_ns);
     run_burst(pool, ALL_LONGER);
   }

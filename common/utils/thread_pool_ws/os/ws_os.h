@@ -55,6 +55,9 @@ uint32_t ws_os_thread_last_cpu(int32_t tid);
 bool ws_os_thread_exists(int32_t tid);
 /// CPU time that thread @p tid of this process has used. @return 0 if unknown
 uint64_t ws_os_thread_cpu_ns(int32_t tid);
+/// CPU time that the caller has used, and how often it has slept (so do voluntary switches count). Two system
+/// calls.
+uint64_t ws_os_used_ns(uint64_t *sleeps);
 /// CPU that the caller runs on right now, a hint; no system call where the C library has rseq or the vDSO.
 int32_t ws_os_cpu(void);
 /// CPU that the caller runs on right now, and its NUMA node; -1 = not known. A system call.

@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -98,6 +99,14 @@ uint64_t ws_os_thread_cpu_ns(int32_t tid)
   // The kernel's number for the CPU clock of a thread (clock_getcpuclockid(3) has none for single threads).
   enum { PER_THREAD = 4, SCHED = 2 };
   return read_clock_ns((clockid_t)((~(uint32_t)tid << 3) | PER_THREAD | SCHED));
+}
+
+uint64_t ws_os_used_ns(uint64_t *sleeps)
+{
+  struct rusage usage = {0}; // its CPU time may be late by a tick
+  getrusage(RUSAGE_THREAD, &usage);
+  *sleeps = (uint64_t)usage.ru_nvcsw;
+  return read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 bool ws_os_thread_exists(int32_t tid)

@@ -10,6 +10,14 @@
 #define KINDS (sizeof(((ws_event_ring_t *)0)->learnt) / sizeof(ws_learnt_t))
 #define RISEN_NS 2000u ///< a worker that is asleep is not up so soon after its call
 
+/// Note what the thread has used (ws_lack.h).
+static void note_used(ws_event_ring_t *ring, uint64_t now_ns)
+{
+  uint64_t sleeps;
+  const uint64_t cpu_ns = ws_os_used_ns(&sleeps);
+  ws_ring_put(ring, now_ns, WS_NOTE_USED, sleeps, cpu_ns);
+}
+
 /// Of what has ended. Numbers of tasks that differ by less than an eighth or so are one kind.
 static ws_learnt_t *learnt_of(ws_event_ring_t *ring)
 {
@@ -38,6 +46,7 @@ static void end_burst(ws_event_ring_t *ring, uint64_t now_ns)
   const ws_span_t *span = &ring->span;
   ws_learnt_t *learnt = learnt_of(ring);
   ring->span.in = WS_IN_NOTHING;
+  ring->is_counted = false;
   if (!ws_ledger_counts(span->ledger, span->pool))
     return;
   const uint64_t given_ns = ws_hint_load(&span->ledger->deadline_ns);
@@ -47,7 +56,8 @@ static void end_burst(ws_event_ring_t *ring, uint64_t now_ns)
   const bool is_given = given_ns != 0 && given_ns != WS_DEADLINE_AUTO;
   const uint64_t limit = is_given ? given_ns : usual + usual / 4;
   ws_ledger_burst(span->ledger, length > limit ? length - limit : 0);
-  if (length > limit)
+  if (length > limit) {
+    note_used(ring, now_ns);
     ws_scribe_late(span->ledger, &(ws_late_burst_t){.ring = ring,
                                                     .tid = ws_own_load(&ring->tid),
                                                     .begin = span->begin,
@@ -57,11 +67,13 @@ static void end_burst(ws_event_ring_t *ring, uint64_t now_ns)
                                                     .pushed = span->pushed,
                                                     .limit = limit,
                                                     .usual = learns ? limit : learnt->low});
-  else
+  } else {
     leave_on_time(ring, now_ns, learnt->key);
+  }
   learnt->length = ws_follow(learnt->length, length, learns ? 64 : 16, learns ? 64 : 16);
   learnt->low = ws_follow(learnt->low, length, learns ? 32 : 4, learns ? 96 : 12);
 }
+
 
 /// Count a push into the last event, if that is a push of the same group. @return whether
 static bool add_to_last(ws_event_ring_t *ring, uint64_t group)
@@ -79,6 +91,11 @@ static bool add_to_last(ws_event_ring_t *ring, uint64_t group)
 static void note_push(ws_event_ring_t *ring, const struct ws_pool_s *pool, uint64_t group, uintptr_t func)
 {
   ws_span_t *span = &ring->span;
+  // At its second push: two system calls would make the first one late.
+  if (span->in != WS_IN_NOTHING && ring->depth == 0 && !ring->is_counted) {
+    ring->is_counted = true;
+    note_used(ring, ws_clock_ns());
+  }
   const uint64_t now_ns = add_to_last(ring, group) ? 0 : ws_clock_ns(); // 0: its burst has begun
   if (now_ns != 0)
     ws_ring_put(ring, now_ns, WS_NOTE_PUSH, 1, group);
@@ -124,10 +141,17 @@ void ws_burst_note(const struct ws_pool_s *pool, ws_note_t kind, uint32_t small,
     note_task(ring, now_ns, kind, small, address);
     return;
   }
+  const bool is_phase = span->in == WS_IN_PHASE && span->phase == small;
+  const bool begins = (kind == WS_NOTE_JOIN && span->in != WS_IN_NOTHING) || kind == WS_NOTE_PHASE;
+  if (kind == WS_NOTE_USED || (begins && ring->depth == 0 && !ring->is_counted)) {
+    note_used(ring, now_ns);
+    ring->is_counted = true;
+  }
+  if (kind == WS_NOTE_USED) // of a worker that has no task
+    return;
   ws_ring_put(ring, now_ns, kind, small, address);
   if (kind == WS_NOTE_UNPARK && address > RISEN_NS) // else its timer had woken it
     ws_hint_store(&ws_rings.wake_ns, ws_follow(ws_hint_load(&ws_rings.wake_ns), address, 32, 96));
-  const bool is_phase = span->in == WS_IN_PHASE && span->phase == small;
   const bool joins =
       kind == WS_NOTE_JOINED && span->in == WS_IN_BURST && (address == 0 || address == span->group);
   if (ring->depth == 0 && kind == WS_NOTE_PHASE && !is_phase)

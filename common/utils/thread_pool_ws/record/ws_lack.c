@@ -3,39 +3,26 @@
 /// ws_lack.h.
 #include "ws_lack.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "ws_seen.h"
 #include "ws_usual.h"
 
 /// A wake that takes so many usual ones, and that long, has found its CPU taken.
 #define TAKEN_WAKES 3u
 #define TAKEN_NS 50000u
-#define CLOCKS_NS 20000 ///< a pair of clocks that took longer to read is read again, so often
-#define CLOCKS_TRIES 4u
+#define LEAST_NS 20000 ///< that a thread lacks: its clocks are read one after the other
 #define CALLED_NS 50000000u ///< before a burst: who was called then, and is not up, lacks a CPU
-#define NOTES 10u
-#define NEWEST 3u ///< besides the last one, all that there were; then each second, each fourth, and so on
-#define AWAKE_NS 2000 ///< a sleep that was so short was none: it had been called meanwhile
-#define LEARNS 4u ///< threads of which a calm pass learns
-
-/// ns 0 = it is none.
-typedef struct {
-  uint64_t ns, idle_ns; ///< when, and how long the thread has not used a CPU, since some time
-  uint64_t delay_ns, turns; ///< runnable without a CPU; how often it has got one, 0 = that is not known
-} note_t;
+#define AWAKE_NS 2000u ///< a sleep that was so short was none: the thread had been called meanwhile
+#define ASLEEP_NS 10000u ///< one that was so long was one
+#define LEARNS 4u ///< threads, in a pass
+#define BY_TIMER 1u ///< of the event unpark: by_timer
+#define CPU_NS_MAX (UINT64_MAX >> 16) ///< of a note: then it begins at 0
 
 /// Of each ring.
 static struct {
-  uint64_t tid, head; ///< at the last note
-  uint64_t notes; ///< so far
-  note_t note[NOTES]; ///< the newest first
-  uint64_t cpu_ns, delay_ns; ///< that a sleep takes: of a CPU to begin and to end it; until it has one
-  int64_t calm_ns; ///< what it lacks between two notes while no burst is late: a mean
+  uint64_t tid, cpu_ns; ///< its owner, and the CPU time that a sleep takes it
   uint64_t called_ns; ///< a worker of the burst's pool: when it was last called, if not long before; else 0
   ws_lack_t lack; ///< what has no cause yet
-  uint64_t wakes_ns;
+  uint64_t wakes_ns, slow_ns; ///< in the burst: what it rose late, or took no task, without a CPU; or else
 } of[WS_RINGS];
 
 bool ws_lack_is_taken(uint64_t length)
@@ -43,102 +30,96 @@ bool ws_lack_is_taken(uint64_t length)
   return length > TAKEN_WAKES * ws_hint_load(&ws_rings.wake_ns) + TAKEN_NS;
 }
 
-static note_t read_note(int32_t tid)
-{
-  char path[64], text[96], *end = text;
-  note_t note = {0};
-  for (uint32_t i = 0; i < CLOCKS_TRIES && note.ns == 0; i++) {
-    const uint64_t ns = ws_clock_ns(), cpu_ns = ws_os_thread_cpu_ns(tid), now_ns = ws_os_now_ns();
-    if (cpu_ns != 0 && ws_clock_ns() - ns < CLOCKS_NS)
-      note = (note_t){.ns = ns, .idle_ns = now_ns - cpu_ns};
-  }
-  snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", tid);
-  if (note.ns == 0 || !ws_os_read(path, text, sizeof(text)))
-    return note;
-  strtoull(text, &end, 10); // CPU time, late by a tick
-  note.delay_ns = strtoull(end, &end, 10);
-  note.turns = strtoull(end, &end, 10);
-  return note;
-}
-
-/// What a thread did between two notes.
+/// What a thread did between notes.
 typedef struct {
   int64_t idle_ns; ///< without a CPU, but for its sleeps
-  int64_t delay_ns; ///< runnable without a CPU, but for wakes by a call
-  int64_t sleeps, turns; ///< of the pool, and on a CPU; the same where turns are not known
-  uint64_t longer_ns; ///< of tasks outside the burst that is looked at: above their usual length
+  int64_t slept; ///< times, as the kernel counts
+  int64_t sleeps, long_sleeps; ///< of the pool: that were probably some, and certainly
+  int64_t longer_ns; ///< of tasks outside the burst that is looked at: above their usual length
 } stretch_t;
 
-/// @param burst  NULL = none
-/// @return false: events were overwritten
-static bool look_between(const ws_event_ring_t *ring, const note_t *then, const note_t *now,
-                         const ws_late_burst_t *burst, stretch_t *found)
+static bool is_end(const ws_seen_t *it)
 {
-  uint64_t at = ws_seen_until(ring, now->ns), ran_ns = 0;
-  stretch_t sum = {.idle_ns = (int64_t)(now->idle_ns - then->idle_ns),
-                   .delay_ns = (int64_t)(now->delay_ns - then->delay_ns)};
-  bool in_phase = false;
-  ws_seen_t it, next = {.ns = now->ns};
-  for (; next.ns > then->ns && ws_seen_back(ring, &at, &it); next = it) {
-    const uint64_t length = next.ns - (it.ns > then->ns ? it.ns : then->ns);
-    const bool sleeps = ws_seen_sleeps(ring, &it) && !(it.kind == WS_NOTE_JOINED && in_phase);
-    sum.idle_ns -= sleeps ? (int64_t)length : 0;
-    sum.delay_ns -= next.kind == WS_NOTE_UNPARK ? (int64_t)next.address : 0;
-    sum.sleeps += sleeps && it.kind != WS_NOTE_PARK && next.kind != 0 && next.ns - it.ns > AWAKE_NS;
-    in_phase = it.kind == WS_NOTE_PHASE_END || (in_phase && it.kind != WS_NOTE_PHASE);
+  return !it->inside && (it->kind == WS_NOTE_JOINED || it->kind == WS_NOTE_PHASE_END);
+}
+
+/// @brief Read from the note @p last, which is at *at, back to the one before, which becomes *last. Where a
+/// burst or phase ended in between it is not known what the thread did after that.
+/// @param burst  NULL = none
+/// @return whether there is one
+static bool add_stretch(const ws_event_ring_t *ring, uint64_t *at, ws_seen_t *last,
+                        const ws_late_burst_t *burst, stretch_t *sum)
+{
+  const uint64_t from = *at;
+  ws_seen_t it = {0}, next = *last;
+  stretch_t own = {0};
+  uint64_t asleep_ns = 0, ran_ns = 0;
+  bool in_phase = false, is_known = true;
+  for (; ws_seen_back(ring, at, &it) && it.kind != WS_NOTE_USED; next = it) {
+    const uint64_t length = it.kind == WS_NOTE_SLEEP ? next.ns - it.ns : 0;
+    asleep_ns += length;
+    own.sleeps += it.kind == WS_NOTE_SLEEP && length > AWAKE_NS;
+    own.long_sleeps += it.kind == WS_NOTE_SLEEP && length > ASLEEP_NS;
+    in_phase |= it.kind == WS_NOTE_PHASE_END && *at + 1 == from;
+    is_known &= !is_end(&it) || in_phase || *at + 1 == from;
     if (it.kind == WS_NOTE_RAN && !it.inside)
       ran_ns = burst && it.ns >= burst->begin && it.ns <= burst->end ? 0 : it.ns;
     if (it.kind == WS_NOTE_RUN && !it.inside && ran_ns > it.ns && burst)
-      sum.longer_ns += ws_usual_above(NULL, it.address, ran_ns - it.ns);
+      own.longer_ns += (int64_t)ws_usual_above(NULL, it.address, ran_ns - it.ns);
   }
-  sum.turns = then->turns ? (int64_t)(now->turns - then->turns) : sum.sleeps;
-  *found = sum;
-  return next.ns <= then->ns || at == 0;
+  if (it.kind != WS_NOTE_USED)
+    return false;
+  const ws_seen_t end = *last;
+  uint64_t before = *at;
+  *last = it;
+  if (!is_known || (ws_seen_back(ring, &before, &it) && is_end(&it)))
+    return true;
+  it = *last;
+  sum->idle_ns += (int64_t)(end.ns - it.ns - asleep_ns - ((end.address - it.address) & CPU_NS_MAX));
+  sum->slept += (end.small - it.small) & WS_EVENT_SMALL_MAX;
+  sum->sleeps += own.sleeps;
+  sum->long_sleeps += own.long_sleeps;
+  sum->longer_ns += own.longer_ns;
+  return true;
+}
+
+/// @return whether there is a note before *at, which becomes its place
+static bool find_note(const ws_event_ring_t *ring, uint64_t *at, ws_seen_t *note)
+{
+  while (ws_seen_back(ring, at, note))
+    if (note->kind == WS_NOTE_USED)
+      return true;
+  return false;
 }
 
 static void learn(uint32_t number)
 {
-  const note_t *now = &of[number].note[0], *then = &of[number].note[1];
-  stretch_t it;
-  if (!look_between(ws_ring(number), then, now, NULL, &it) || it.turns == 0)
+  const ws_event_ring_t *ring = ws_ring(number);
+  const uint64_t tid = ws_stat_load(&ring->tid);
+  uint64_t at = ws_stat_load(&ring->head);
+  stretch_t it = {0};
+  ws_seen_t last;
+  if (of[number].tid != tid)
+    of[number].cpu_ns = 0;
+  of[number].tid = tid;
+  if (!find_note(ring, &at, &last) || !add_stretch(ring, &at, &last, NULL, &it) || it.sleeps == 0)
     return;
-  const int64_t cpu_ns = -it.idle_ns / it.turns, delay_ns = it.delay_ns / it.turns;
+  const int64_t cpu_ns = -it.idle_ns / it.sleeps;
   of[number].cpu_ns = ws_follow(of[number].cpu_ns, cpu_ns > 0 ? (uint64_t)cpu_ns : 1, 64, 64);
-  of[number].delay_ns = ws_follow(of[number].delay_ns, delay_ns > 0 ? (uint64_t)delay_ns : 1, 64, 64);
-  const int64_t lack_ns = it.idle_ns + it.turns * (int64_t)of[number].cpu_ns;
-  of[number].calm_ns += ((lack_ns > 0 ? lack_ns : 0) - of[number].calm_ns) / 64;
 }
 
-void ws_lack_note(bool calm)
+void ws_lack_learn(void)
 {
-  static uint32_t first; // of those of which the next pass learns
+  static uint32_t at;
   const uint32_t count = ws_hint_load(&ws_rings.count);
-  for (uint32_t i = 0; i < count; i++) {
-    const ws_event_ring_t *ring = ws_ring(i);
-    const uint64_t tid = ws_load_acquire(&ring->tid); // [edge RING acquire] what begins it
-    const uint64_t head = ws_stat_load(&ring->head);
-    if (tid != of[i].tid)
-      memset(&of[i], 0, sizeof(of[i]));
-    else if (head == of[i].head) // also of a thread that has ended
-      continue;
-    const note_t now = read_note((int32_t)tid);
-    of[i].tid = tid;
-    of[i].head = head;
-    if (now.ns == 0)
-      continue;
-    const uint32_t older = NEWEST + (uint32_t)__builtin_ctzll(++of[i].notes);
-    memmove(&of[i].note[1], &of[i].note[0], (older < NOTES ? older : NOTES - 1) * sizeof(note_t));
-    for (uint32_t k = of[i].notes > 1 ? 1 : NOTES; k-- > 0;)
-      of[i].note[k] = now;
-    if (calm && (i - first) % count < LEARNS)
-      learn(i);
-  }
-  first += LEARNS;
+  for (uint32_t i = 0; i < count && i < LEARNS; i++)
+    learn(at++ % count);
 }
 
-/// Set called_ns.
-static void look_at_calls(const ws_late_burst_t *burst)
+/// @brief Set called_ns. @return when a task was begun last: until then there were some
+static uint64_t look_at_calls(const ws_late_burst_t *burst)
 {
+  uint64_t last_ns = burst->begin;
   static uint16_t ring_of[WS_RINGS]; // + 1, of a worker
   const uint32_t count = ws_hint_load(&ws_rings.count);
   memset(ring_of, 0, sizeof(ring_of));
@@ -155,8 +136,11 @@ static void look_at_calls(const ws_late_burst_t *burst)
       const uint32_t of_worker = calls ? ring_of[it.address % WS_RINGS] : 0;
       if (of_worker && of[of_worker - 1].called_ns < it.ns)
         of[of_worker - 1].called_ns = it.ns;
+      const bool is_run = it.kind == WS_NOTE_RUN && it.small == (burst->pool & WS_EVENT_SMALL_MAX);
+      last_ns = is_run && it.ns > last_ns ? it.ns : last_ns;
     }
   }
+  return last_ns;
 }
 
 /// @return what it lacked between the notes around the burst
@@ -164,66 +148,89 @@ static ws_lack_t lack_of(uint32_t number, const ws_late_burst_t *burst)
 {
   const ws_lack_t none = {0, WS_CAUSES};
   const ws_event_ring_t *ring = ws_ring(number);
-  const note_t *note = of[number].note;
-  uint32_t then = 0;
-  stretch_t it;
-  while (then < NOTES && note[then].ns > burst->begin)
-    then++;
-  if (then == 0 || then == NOTES || ws_stat_load(&ring->tid) != of[number].tid)
+  const uint64_t until = ws_seen_until(ring, burst->end), head = ws_stat_load(&ring->head);
+  uint64_t at = until;
+  ws_seen_t last;
+  stretch_t it = {0};
+  // The burst's thread has its last note before the end, another thread the first one after it, or none yet.
+  while (ring != burst->ring && at < head && ws_seen_at(ring, at).kind != WS_NOTE_USED)
+    at++;
+  at = at < head ? at + 1 : until;
+  if (!find_note(ring, &at, &last))
     return none;
-  uint32_t now = then - 1;
-  while (now > 0 && note[now].ns < burst->end)
-    now--;
-  if (!look_between(ring, &note[then], &note[now], burst, &it))
+  while (last.ns > burst->begin && add_stretch(ring, &at, &last, burst, &it))
+    ;
+  const int64_t cpu_ns = ws_stat_load(&ring->tid) == of[number].tid ? (int64_t)of[number].cpu_ns : 0,
+                most_ns = it.idle_ns + it.sleeps * cpu_ns - it.longer_ns;
+  if (most_ns < LEAST_NS)
     return none;
-  const int64_t idle_ns = it.idle_ns + it.turns * (int64_t)of[number].cpu_ns,
-                delay_ns = it.delay_ns - it.turns * (int64_t)of[number].delay_ns;
-  // One that computes between its bursts is not idle then, though it may have been preempted.
-  const bool is_more = it.turns > it.sleeps && delay_ns > idle_ns;
-  const int64_t most_ns = (is_more ? delay_ns : idle_ns) - (int64_t)it.longer_ns;
-  if (most_ns < CLOCKS_NS) // as exactly as the clocks are read
-    return none;
-  ws_cause_t cause = WS_CAUSE_ASLEEP;
-  if (note[then].turns == 0)
-    cause = WS_CAUSE_NO_CPU_OR_ASLEEP;
-  else if (2 * delay_ns >= idle_ns || burst->was_stopped || 16 * it.delay_ns >= 15 * idle_ns)
-    cause = WS_CAUSE_NO_CPU; // the last: on a loaded machine the delay that is learnt explains all
-  else if (it.turns <= it.sleeps) // a host took its CPU; but one that computes outside may have slept
-    cause = it.turns == it.sleeps || ws_stat_load(&ring->who) ? WS_CAUSE_NO_CPU : WS_CAUSE_NO_CPU_OR_ASLEEP;
-  if (cause == WS_CAUSE_ASLEEP && most_ns < 2 * of[number].calm_ns)
-    cause = WS_CAUSE_NO_CPU_OR_ASLEEP; // it may be a host's, and the sleep a preemption
+  ws_cause_t cause = WS_CAUSE_NO_CPU;
+  if (!burst->was_stopped && it.slept > it.long_sleeps)
+    cause = it.slept > it.sleeps ? WS_CAUSE_ASLEEP : WS_CAUSE_NO_CPU_OR_ASLEEP;
   return (ws_lack_t){(uint64_t)most_ns, cause};
 }
 
-/// @return how long it has not risen, though called, because its CPU was taken
-static uint64_t wakes_of(uint32_t number, const ws_late_burst_t *burst, bool *is_in)
+/// @brief Add how late a worker took a task, or rose. @param usual_ns  that this takes
+static void add_wake(uint32_t number, uint64_t late_ns, uint64_t usual_ns)
 {
-  const uint64_t called_ns = of[number].called_ns;
-  uint64_t at = ws_seen_until(ws_ring(number), burst->end), sum = 0;
-  ws_seen_t it = {0};
-  const bool any = ws_seen_back(ws_ring(number), &at, &it);
-  *is_in = any && it.ns >= burst->begin;
-  if ((it.kind == WS_NOTE_PARK || it.kind == WS_NOTE_SLEEP) && called_ns > it.ns
-      && ws_lack_is_taken(burst->end - called_ns))
-    sum = burst->end - called_ns; // and was not up yet
-  for (bool more = any; more && it.ns > burst->begin; more = ws_seen_back(ws_ring(number), &at, &it))
-    sum += it.kind == WS_NOTE_UNPARK && ws_lack_is_taken(it.address) ? it.address : 0;
-  return sum;
+  if (ws_lack_is_taken(late_ns))
+    of[number].wakes_ns += late_ns;
+  else
+    of[number].slow_ns += ws_above(late_ns, usual_ns);
+}
+
+/// A worker did not take tasks at once, after an event that says it is awake. @param until_ns  there were some
+static void add_search(uint32_t number, const ws_late_burst_t *burst, const ws_seen_t *it, uint64_t until_ns)
+{
+  const bool looks = it->kind == WS_NOTE_USED || it->kind == WS_NOTE_RAN || it->kind == WS_NOTE_PARK
+                     || it->kind == WS_NOTE_UNPARK;
+  const uint64_t length = ws_above(until_ns, it->ns > burst->begin ? it->ns : burst->begin);
+  if (looks && !it->inside && ws_lack_is_taken(length))
+    of[number].wakes_ns += length;
+}
+
+/// @brief Find how late a thread rose, or a worker took tasks. @param last_ns  until then there were some
+/// @return whether the thread has events in the burst
+static bool look_at_wakes(uint32_t number, const ws_late_burst_t *burst, uint64_t last_ns)
+{
+  const ws_event_ring_t *ring = ws_ring(number);
+  const bool is_worker = ws_stat_load(&ring->who) >> 16 == burst->pool;
+  const uint64_t called_ns = of[number].called_ns, wake_ns = ws_hint_load(&ws_rings.wake_ns);
+  uint64_t at = ws_seen_until(ring, burst->end);
+  ws_seen_t it, next = {0};
+  of[number].wakes_ns = of[number].slow_ns = 0;
+  if (!ws_seen_back(ring, &at, &next))
+    return false;
+  const bool is_in = next.ns >= burst->begin, sleeps = next.kind == WS_NOTE_SLEEP;
+  it = next;
+  for (uint64_t before = at; it.kind == WS_NOTE_SLEEP && ws_seen_back(ring, &before, &it);)
+    ; // a signal, or a stop, ends a sleep, and another one begins
+  if (sleeps && called_ns > it.ns)
+    add_wake(number, burst->end - called_ns, UINT64_MAX); // it was not up yet
+  else if (is_worker)
+    add_search(number, burst, &next, last_ns);
+  for (; next.ns > burst->begin && ws_seen_back(ring, &at, &it); next = it) {
+    const uint64_t by_timer = next.kind == WS_NOTE_UNPARK && next.small == BY_TIMER ? next.ns - burst->begin : 0;
+    if (next.kind == WS_NOTE_UNPARK)
+      add_wake(number, next.address ? next.address : by_timer, wake_ns);
+    else if (next.kind == WS_NOTE_RUN && is_worker)
+      add_search(number, burst, &it, next.ns);
+  }
+  return is_in;
 }
 
 void ws_lack_look(const ws_late_burst_t *burst)
 {
-  look_at_calls(burst);
+  const uint64_t last_ns = look_at_calls(burst);
   for (uint32_t i = 0; i < ws_hint_load(&ws_rings.count); i++) {
-    bool is_in;
-    of[i].wakes_ns = wakes_of(i, burst, &is_in);
-    is_in |= ws_stat_load(&ws_ring(i)->who) >> 16 == burst->pool;
+    const bool is_in = look_at_wakes(i, burst, last_ns) || ws_stat_load(&ws_ring(i)->who) >> 16 == burst->pool;
     of[i].lack = is_in ? lack_of(i, burst) : (ws_lack_t){0, WS_CAUSES};
   }
 }
 
-uint64_t ws_lack_wakes(uint32_t number)
+uint64_t ws_lack_wakes(uint32_t number, uint64_t *slow)
 {
+  *slow = of[number].slow_ns;
   return of[number].wakes_ns;
 }
 

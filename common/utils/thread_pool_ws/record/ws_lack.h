@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_lack.h
-/// Which threads had no CPU during a burst, and why: they were runnable and others had it, or they slept in a
-/// task.
+/// Which threads had no CPU during a burst, and why: others had it, or they slept in a task.
 ///
-/// The scribe notes counters of each thread that has events. Between two notes a thread did not use a CPU
-/// for wall time less CPU time. Of that it has slept in ws_park(), in a wait, and a thread outside between
-/// two bursts, when it is taken to sleep. Of what is left schedstat says how long the thread was runnable:
-/// then it had no CPU. Else it slept in a task: then it has got a CPU once more than its events say. Or a
-/// host had its CPU, which a kernel counts that knows of it. A stop of the process looks like sleep; the
-/// scribe knows it.
+/// A thread notes the CPU time that it has used, and how often it has slept, in its ring (WS_NOTE_USED): a
+/// worker when it has no task left, a thread outside at the begin and at the end of its burst, phase or wait.
+/// Between two such notes it did not use a CPU for wall time less CPU time. Of that it has slept in ws_park(),
+/// or in a wait. What is left it lacked. If it has slept more often than its events say, it slept in a task.
+/// Else others had its CPU: threads, or a host that says so to the kernel. A stop of the process looks like
+/// sleep; the scribe knows it.
 /// @threads  the scribe's
 #ifndef WS_LACK_H
 #define WS_LACK_H
 
 #include "ws_late.h" // IWYU pragma: export
 
-/// @brief Note the counters. Without a note from before a burst it is not known whether a thread had a CPU.
-/// @param calm  no burst was late since the last call: learn what a sleep takes
-void ws_lack_note(bool calm);
+/// @brief Learn from a few threads how much CPU time a sleep of the pool takes.
+void ws_lack_learn(void);
 
 /// What a thread lacked; cause WS_CAUSES = nothing.
 typedef struct {
@@ -31,8 +29,10 @@ void ws_lack_look(const ws_late_burst_t *burst);
 /// @brief Take at most @p most of it from a thread: each ns of it has one cause. @param number  of its ring
 ws_lack_t ws_lack_take(uint32_t number, uint64_t most);
 
-/// @return how long a thread that was called could not rise in the burst, because its CPU was taken
-uint64_t ws_lack_wakes(uint32_t number);
+/// @param slow  out: what wakes in the burst took more than usual
+/// @return how long a thread that was called could not rise in the burst, or a worker that looked for tasks
+/// took none though there were some, because its CPU was taken
+uint64_t ws_lack_wakes(uint32_t number, uint64_t *slow);
 
 /// @return whether a thread that was called, or told that its wait is over, has found its CPU taken
 bool ws_lack_is_taken(uint64_t length);

@@ -39,6 +39,7 @@ typedef struct ws_event_ring_s {
   ws_au64_t name[2]; ///< I 16 letters
   // P the owner's.
   uint32_t depth; ///< tasks that it is in
+  bool is_counted; ///< in a burst or phase: it has noted what it had used at the begin
   ws_span_t span;
   ws_learnt_t learnt[8];
   struct {

@@ -247,7 +247,7 @@ static void *scribe(void *unused)
     uint64_t since_ns = 0;
     const uint64_t places = ws_stat_load(&own.places);
     watch(ws_os_now_ns(), places != kept.place);
-    ws_lack_note(places == kept.place);
+    ws_lack_learn();
     ws_usual_learn();
     const uint64_t over_ns = examine(places, cpu_ns + (ends ? LAST_NS : PASS_NS), &since_ns);
     write_files(ws_os_now_ns(), over_ns, since_ns, ends);

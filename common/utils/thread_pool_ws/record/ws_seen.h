@@ -57,8 +57,7 @@ static inline uint64_t ws_seen_until(const ws_event_ring_t *ring, uint64_t ns)
 static inline bool ws_seen_sleeps(const ws_event_ring_t *ring, const ws_seen_t *it)
 {
   const bool ends = it->kind == WS_NOTE_JOINED || it->kind == WS_NOTE_PHASE_END;
-  return it->kind == WS_NOTE_PARK || it->kind == WS_NOTE_SLEEP
-         || (ends && !it->inside && ws_stat_load(&ring->who) == 0);
+  return it->kind == WS_NOTE_SLEEP || (ends && !it->inside && ws_stat_load(&ring->who) == 0);
 }
 
 /// @return how much @p value is above the usual

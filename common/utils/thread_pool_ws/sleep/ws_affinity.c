@@ -4,6 +4,7 @@
 #include "ws_affinity.h"
 
 #include "../pool/ws_near.h"
+#include "../trace/ws_traced.h"
 
 /// After so many calls of workers without a wait in this library, a thread outside is thought to sleep
 /// elsewhere until its tasks have run: then its CPU is free for them.
@@ -84,6 +85,8 @@ void ws_affinity_leave(ws_worker_t *worker)
   const bool moves = ws_producer_on_cpu(pool, cpu);
   if (worker->realtime ? !(moves && begins_move(worker)) : !(producer & WS_PRODUCER_STAYS))
     return;
+  if (moves)
+    ws_traced_sleep(pool, false); // while the kernel moves it
   if (!keep_off(worker, 0, producer & WS_PRODUCER_CPU))
     return;
   if (worker->realtime)

@@ -189,6 +189,7 @@ bool ws_spin(ws_worker_t *worker, bool ran, bool *counted)
   uint64_t now_ns = ws_os_now_ns();
   *counted = true;
   if (ran) {
+    WS_PROBE(idle, pool, ws_traced_pool(pool), (int32_t)worker->index);
     learn_task_time(worker, now_ns);
     ws_state_enter(worker, WS_WORKER_SWITCHING, now_ns);
     ws_watch_tick(pool, now_ns);

@@ -15,8 +15,8 @@
 #include "../include/ws_trace_slot.h"
 
 /// Raise the number when an event changes: a provider of another build is then not found.
-#define WS_PROVIDER_TABLE ws_provider_table_7
-#define WS_PROVIDER_NAME "ws_provider_table_7"
+#define WS_PROVIDER_TABLE ws_provider_table_8
+#define WS_PROVIDER_NAME "ws_provider_table_8"
 #define WS_PROVIDER_LIBRARY "libthread_pool_ws_lttng.so.0"
 
 /// What the rings take of an event: kind, small, address.
@@ -26,10 +26,12 @@
 ///   WAKE                 before the call; address: the worker's pool << 16, and its index
 ///   PHASE PHASE_END      small: which; address: frame, slot, id or tasks, 16 bits each
 ///   SLEEP SLEPT          in a wait; SLEEP also of a parked worker. small: the pool
+///   USED                 in a ring: small: how often the thread has slept so far; address: its CPU time in ns
 // clang-format off
 typedef enum {
   WS_NOTE_NONE, WS_NOTE_RUN, WS_NOTE_RAN, WS_NOTE_PUSH, WS_NOTE_JOIN, WS_NOTE_JOINED, WS_NOTE_PARK,
-  WS_NOTE_UNPARK, WS_NOTE_WAKE, WS_NOTE_PHASE, WS_NOTE_PHASE_END, WS_NOTE_SLEEP, WS_NOTE_SLEPT
+  WS_NOTE_UNPARK, WS_NOTE_WAKE, WS_NOTE_PHASE, WS_NOTE_PHASE_END, WS_NOTE_SLEEP, WS_NOTE_SLEPT,
+  WS_NOTE_USED
 } ws_note_t;
 
 /// The events: X(name, (fields), (their names), kind, small, address for the rings, func of PUSH).
@@ -54,6 +56,7 @@ typedef enum {
     (pool, worker, group, waits), JOINED, pool, group) \
   X(sleep_begin, (uint32_t pool, int32_t worker), (pool, worker), SLEEP, pool, 0) \
   X(sleep_end, (uint32_t pool, int32_t worker), (pool, worker), SLEPT, pool, 0) \
+  X(idle, (uint32_t pool, int32_t worker), (pool, worker), USED, 0, 0) \
   X(park, (uint32_t pool, int32_t worker), (pool, worker), PARK, 0, 0) \
   X(unpark, (uint32_t pool, int32_t worker, uint32_t by_timer, uint64_t since_call_ns), \
     (pool, worker, by_timer, since_call_ns), UNPARK, by_timer, since_call_ns) \

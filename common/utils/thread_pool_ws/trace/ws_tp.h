@@ -58,6 +58,7 @@ TP_EVENT(join_end, (uint32_t, pool, int32_t, worker, uintptr_t, group, uint32_t,
 TP_CLASS(sleep, (uint32_t, pool, int32_t, worker), TP_U32(pool) TP_I32(worker))
 TP_OF_CLASS(sleep, sleep_begin, (uint32_t, pool, int32_t, worker))
 TP_OF_CLASS(sleep, sleep_end, (uint32_t, pool, int32_t, worker))
+TP_OF_CLASS(sleep, idle, (uint32_t, pool, int32_t, worker))
 TP_OF_CLASS(sleep, park, (uint32_t, pool, int32_t, worker))
 TP_EVENT(unpark, (uint32_t, pool, int32_t, worker, uint32_t, by_timer, uint64_t, since_call_ns),
   TP_U32(pool) TP_I32(worker) TP_U32(by_timer) TP_U64(since_call_ns))
