@@ -262,6 +262,10 @@ void ws_path_blame(ws_late_burst_t *burst)
     if (it.kind < WS_NOTE_PHASE) // a step of a thread
       step(burst, &path, it);
   blame_rest(burst, &path);
+  if (burst->was_stopped) {
+    part[WS_CAUSE_NO_CPU] += part[WS_CAUSE_SERIAL];
+    part[WS_CAUSE_SERIAL] = 0;
+  }
   if (burst->has_quota) {
     part[WS_CAUSE_QUOTA] = part[WS_CAUSE_NO_CPU] + part[WS_CAUSE_NO_CPU_OR_ASLEEP] + part[WS_CAUSE_SERIAL];
     part[WS_CAUSE_NO_CPU] = part[WS_CAUSE_NO_CPU_OR_ASLEEP] = part[WS_CAUSE_SERIAL] = 0;

@@ -185,6 +185,7 @@ static const row_t rows[] = {
     {WS_CAUSE_SERIAL, .us = 200, .of = {"P0 J150 R151 r180 j200"}, .lacks_us = {150},
      .slept = {1}}, // it slept, but in no task
     {WS_CAUSE_NO_CPU, .us = 200, .of = {"P0 J150 R151 r180 j200"}, .lacks_us = {150}},
+    {WS_CAUSE_NO_CPU, .us = 200, .of = {"P0 J150 R151 r180 j200"}, .how = STOPPED}, // before the note
     {WS_CAUSE_SERIAL, .us = 200,
      .of = {"P0 W2 J150 R151 r180 j200", "S0"}}, // the worker would not have helped
     {WS_CAUSE_OTHER_POOL, .us = 200, .of = {"P0 J2 R3 O10 o190 r195 j200"}},
