@@ -91,7 +91,7 @@ def test_the_layouts_are_those_of_the_pool():
     rows = [row.split(" |")[:3] for row in re.sub(r"\[(.*?)\]\(.*?\)", r"\1", table).split("\n| ")[1:]]
     assert [(cause, to_do.strip(" `").replace("`", "")) for cause, _, to_do in rows] == [*TO_DO.items()]
     assert re.findall(r'"(.*?)"', names) == CAUSES and len(CAUSES) <= number("WS_JOURNAL_CAUSES") == 16
-    assert [getattr(layout, name) for name in re.findall(r"WS_NOTE_(\w+)", notes)] == [*range(1, 13)]
+    assert [getattr(layout, name) for name in re.findall(r"WS_NOTE_(\w+)", notes)] == [*range(1, 14)]
     assert layout.JOURNAL_MAGIC.decode() in text("record/ws_journal_write.h")
     assert layout.MAGIC.decode() in text("record/ws_file.c")
     assert number("WS_JOURNAL_PLACES") == layout.PLACES and number("WS_JOURNAL_ROWS") == layout.ROWS

@@ -23,7 +23,7 @@ WHEN = re.compile(r"(?:((?:19|20)\d\d)-(0[1-9]|1[0-2])-(\d\d)[ T])?([01]?\d|2[0-
 NAMED = re.compile(r"tpool-ws-(.+)-(\d{1,10})-(\d{1,20})")
 SKEW_NS = 10**9  # of times that belong together
 SHOWN = 20  # windows
-IN_WAITS = (record.RUN, record.RAN, record.WAKE, record.SLEEP, record.SLEPT)
+IN_WAITS = (record.RUN, record.RAN, record.WAKE, record.SLEEP, record.SLEPT, record.USED)
 Span = tuple[int, int, str]  # begin and end in ns, and a letter
 
 

@@ -36,7 +36,7 @@ PHASES = ("symbol_processing", "ulsch_decoding")
 MARKS += [f"{PROVIDER}:{name}_{end}" for name in PHASES for end in ("begin", "end")]
 # All others, each by its name: lttng-sessiond 2.13.9 ends by SIGSEGV when it lists a pattern with exceptions.
 NAMES = "push run_begin run_as run_end decide wake steal complete join_begin join_end park unpark prewake"
-OTHERS = [f"{PROVIDER}:{name}" for name in f"{NAMES} sleep_begin sleep_end".split()]
+OTHERS = [f"{PROVIDER}:{name}" for name in f"{NAMES} sleep_begin sleep_end idle".split()]
 CHANNEL, STATE = "tpool_ws", "state"
 WANTED = {"TPOOL_WS_TRACE": "1"}  # the environment in which a program loads the pool's provider of events
 SYSTEM, PROC = System(), "/proc"

@@ -18,6 +18,15 @@ static void note_used(ws_event_ring_t *ring, uint64_t now_ns)
   ws_ring_put(ring, now_ns, WS_NOTE_USED, sleeps, cpu_ns);
 }
 
+/// The same, once in a burst or phase.
+static void note_begin(ws_event_ring_t *ring)
+{
+  if (ring->depth > 0 || ring->span.has_note || ring->span.in == WS_IN_NOTHING)
+    return;
+  ring->span.has_note = true;
+  note_used(ring, ws_clock_ns());
+}
+
 /// Of what has ended. Numbers of tasks that differ by less than an eighth or so are one kind.
 static ws_learnt_t *learnt_of(ws_event_ring_t *ring)
 {
@@ -46,7 +55,6 @@ static void end_burst(ws_event_ring_t *ring, uint64_t now_ns)
   const ws_span_t *span = &ring->span;
   ws_learnt_t *learnt = learnt_of(ring);
   ring->span.in = WS_IN_NOTHING;
-  ring->is_counted = false;
   if (!ws_ledger_counts(span->ledger, span->pool))
     return;
   const uint64_t given_ns = ws_hint_load(&span->ledger->deadline_ns);
@@ -91,11 +99,7 @@ static bool add_to_last(ws_event_ring_t *ring, uint64_t group)
 static void note_push(ws_event_ring_t *ring, const struct ws_pool_s *pool, uint64_t group, uintptr_t func)
 {
   ws_span_t *span = &ring->span;
-  // At its second push: two system calls would make the first one late.
-  if (span->in != WS_IN_NOTHING && ring->depth == 0 && !ring->is_counted) {
-    ring->is_counted = true;
-    note_used(ring, ws_clock_ns());
-  }
+  note_begin(ring); // of its burst before the second push: two system calls would make the first one late
   const uint64_t now_ns = add_to_last(ring, group) ? 0 : ws_clock_ns(); // 0: its burst has begun
   if (now_ns != 0)
     ws_ring_put(ring, now_ns, WS_NOTE_PUSH, 1, group);
@@ -141,21 +145,20 @@ void ws_burst_note(const struct ws_pool_s *pool, ws_note_t kind, uint32_t small,
     note_task(ring, now_ns, kind, small, address);
     return;
   }
-  const bool is_phase = span->in == WS_IN_PHASE && span->phase == small;
-  const bool begins = (kind == WS_NOTE_JOIN && span->in != WS_IN_NOTHING) || kind == WS_NOTE_PHASE;
-  if (kind == WS_NOTE_USED || (begins && ring->depth == 0 && !ring->is_counted)) {
+  if (kind == WS_NOTE_USED) { // a worker has no task
     note_used(ring, now_ns);
-    ring->is_counted = true;
-  }
-  if (kind == WS_NOTE_USED) // of a worker that has no task
     return;
+  }
   ws_ring_put(ring, now_ns, kind, small, address);
   if (kind == WS_NOTE_UNPARK && address > RISEN_NS) // else its timer had woken it
     ws_hint_store(&ws_rings.wake_ns, ws_follow(ws_hint_load(&ws_rings.wake_ns), address, 32, 96));
+  const bool is_phase = span->in == WS_IN_PHASE && span->phase == small;
   const bool joins =
       kind == WS_NOTE_JOINED && span->in == WS_IN_BURST && (address == 0 || address == span->group);
   if (ring->depth == 0 && kind == WS_NOTE_PHASE && !is_phase)
     *span = (ws_span_t){.in = WS_IN_PHASE, .phase = small, .begin = now_ns};
   else if (ring->depth == 0 && (joins || (kind == WS_NOTE_PHASE_END && is_phase)))
     end_burst(ring, now_ns);
+  if (kind == WS_NOTE_PHASE || kind == WS_NOTE_JOIN)
+    note_begin(ring);
 }

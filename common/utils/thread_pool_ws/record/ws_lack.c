@@ -38,30 +38,26 @@ typedef struct {
   int64_t longer_ns; ///< of tasks outside the burst that is looked at: above their usual length
 } stretch_t;
 
-static bool is_end(const ws_seen_t *it)
-{
-  return !it->inside && (it->kind == WS_NOTE_JOINED || it->kind == WS_NOTE_PHASE_END);
-}
-
-/// @brief Read from the note @p last, which is at *at, back to the one before, which becomes *last. Where a
-/// burst or phase ended in between it is not known what the thread did after that.
+/// @brief Read from the note @p last, which is at *at, back to the one before, which becomes *last. What a
+/// thread outside did is known only if it has noted the end of a burst or phase, which began at the note
+/// before.
 /// @param burst  NULL = none
 /// @return whether there is one
 static bool add_stretch(const ws_event_ring_t *ring, uint64_t *at, ws_seen_t *last,
                         const ws_late_burst_t *burst, stretch_t *sum)
 {
   const uint64_t from = *at;
-  ws_seen_t it = {0}, next = *last;
+  const ws_seen_t end = *last;
+  ws_seen_t it = {0}, next = end;
   stretch_t own = {0};
   uint64_t asleep_ns = 0, ran_ns = 0;
-  bool in_phase = false, is_known = true;
+  bool is_known = ws_stat_load(&ring->who) != 0;
   for (; ws_seen_back(ring, at, &it) && it.kind != WS_NOTE_USED; next = it) {
     const uint64_t length = it.kind == WS_NOTE_SLEEP ? next.ns - it.ns : 0;
     asleep_ns += length;
     own.sleeps += it.kind == WS_NOTE_SLEEP && length > AWAKE_NS;
     own.long_sleeps += it.kind == WS_NOTE_SLEEP && length > ASLEEP_NS;
-    in_phase |= it.kind == WS_NOTE_PHASE_END && *at + 1 == from;
-    is_known &= !is_end(&it) || in_phase || *at + 1 == from;
+    is_known |= *at + 1 == from && (it.kind == WS_NOTE_JOINED || it.kind == WS_NOTE_PHASE_END);
     if (it.kind == WS_NOTE_RAN && !it.inside)
       ran_ns = burst && it.ns >= burst->begin && it.ns <= burst->end ? 0 : it.ns;
     if (it.kind == WS_NOTE_RUN && !it.inside && ran_ns > it.ns && burst)
@@ -69,12 +65,9 @@ static bool add_stretch(const ws_event_ring_t *ring, uint64_t *at, ws_seen_t *la
   }
   if (it.kind != WS_NOTE_USED)
     return false;
-  const ws_seen_t end = *last;
-  uint64_t before = *at;
   *last = it;
-  if (!is_known || (ws_seen_back(ring, &before, &it) && is_end(&it)))
+  if (!is_known)
     return true;
-  it = *last;
   sum->idle_ns += (int64_t)(end.ns - it.ns - asleep_ns - ((end.address - it.address) & CPU_NS_MAX));
   sum->slept += (end.small - it.small) & WS_EVENT_SMALL_MAX;
   sum->sleeps += own.sleeps;

@@ -28,6 +28,7 @@ typedef struct {
 typedef struct {
   enum { WS_IN_NOTHING, WS_IN_BURST, WS_IN_PHASE } in;
   uint32_t phase; ///< which
+  bool has_note; ///< of what its thread had used at the begin
   uint64_t pool, pushed, key, group, begin; ///< pushed: tasks; key: what bursts of one kind share
   struct ws_ledger_room_s *ledger; ///< the pool's: of the last push
 } ws_span_t;
@@ -39,7 +40,6 @@ typedef struct ws_event_ring_s {
   ws_au64_t name[2]; ///< I 16 letters
   // P the owner's.
   uint32_t depth; ///< tasks that it is in
-  bool is_counted; ///< in a burst or phase: it has noted what it had used at the begin
   ws_span_t span;
   ws_learnt_t learnt[8];
   struct {
