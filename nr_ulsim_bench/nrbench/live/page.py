@@ -44,7 +44,7 @@ TO_DO = {  # about each cause of a late burst, in the order of ws_cause_t; docs/
     "called late": "report it: it is the pool's own decision",
     "no CPU": "isolate CPUs, real-time class, a smaller load",
     "asleep in a task": "take the lock, the blocking call or the sleep out of the task",
-    "no CPU or asleep": "a kernel with CONFIG_SCHED_INFO; then as the two above",
+    "no CPU or asleep": "as the two above",
     "quota": "raise cpu.max, or fewer threads",
     "long task": "its input, or its code",
     "longer work": "the input; slower CPUs, as two virtual ones of a core (doctor)",

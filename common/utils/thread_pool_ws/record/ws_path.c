@@ -262,13 +262,12 @@ void ws_path_blame(ws_late_burst_t *burst)
     if (it.kind < WS_NOTE_PHASE) // a step of a thread
       step(burst, &path, it);
   blame_rest(burst, &path);
-  if (burst->was_stopped) {
-    part[WS_CAUSE_NO_CPU] += part[WS_CAUSE_SERIAL];
-    part[WS_CAUSE_SERIAL] = 0;
-  }
-  if (burst->has_quota) {
-    part[WS_CAUSE_QUOTA] = part[WS_CAUSE_NO_CPU] + part[WS_CAUSE_NO_CPU_OR_ASLEEP] + part[WS_CAUSE_SERIAL];
-    part[WS_CAUSE_NO_CPU] = part[WS_CAUSE_NO_CPU_OR_ASLEEP] = part[WS_CAUSE_SERIAL] = 0;
+  if (burst->was_stopped || burst->has_quota) {
+    const ws_cause_t known = burst->has_quota ? WS_CAUSE_QUOTA : WS_CAUSE_NO_CPU;
+    part[known] = part[WS_CAUSE_NO_CPU] + part[WS_CAUSE_NO_CPU_OR_ASLEEP] + part[WS_CAUSE_SERIAL]
+               + part[WS_CAUSE_UNKNOWN];
+    part[WS_CAUSE_NO_CPU] = burst->has_quota ? 0 : part[WS_CAUSE_NO_CPU];
+    part[WS_CAUSE_NO_CPU_OR_ASLEEP] = part[WS_CAUSE_SERIAL] = part[WS_CAUSE_UNKNOWN] = 0;
   }
   for (uint32_t i = 0; i < WS_CAUSES; i++)
     burst->cause = part[i] > part[burst->cause] ? (ws_cause_t)i : burst->cause;
