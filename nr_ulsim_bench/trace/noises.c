@@ -266,8 +266,8 @@ static const struct {
 /// @return whether it is known which bursts have the noise
 static bool is_of_bursts(uint32_t noise)
 {
-  return (noises[noise].how >= LONG_TASK && noises[noise].how <= OTHER_POOL) || noises[noise].begin == begin_stops
-         || noises[noise].begin == begin_hog;
+  return (noises[noise].how >= LONG_TASK && noises[noise].how <= OTHER_POOL)
+         || noises[noise].begin == begin_stops || noises[noise].begin == begin_hog;
 }
 
 static void work_elsewhere(void *unused)
@@ -478,8 +478,7 @@ static void print_row(uint32_t noise, const result_t sum[2])
   printf("%-15s %6" PRIu64 " %5" PRIu64 " %5" PRIu64, noises[noise].name, with->bursts, without->late, noisy);
   for (uint32_t i = 0; i < CAUSES; i++) {
     const uint64_t calm = without->by[i].bursts * with->bursts / without->bursts; // of as many bursts
-    const int64_t of_noise =
-        (int64_t)(is_of_bursts(noise) ? sum[1].order.had[i] : with->by[i].bursts - calm);
+    const int64_t of_noise = (int64_t)(is_of_bursts(noise) ? sum[1].order.had[i] : with->by[i].bursts - calm);
     printf(" %*" PRIi64, (int)strlen(ws_cause_name((ws_cause_t)i)), of_noise);
     all += of_noise > 0 ? of_noise : 0;
     own += i == noises[noise].cause && of_noise > 0 ? of_noise : 0;

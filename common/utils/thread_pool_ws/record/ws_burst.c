@@ -82,7 +82,6 @@ static void end_burst(ws_event_ring_t *ring, uint64_t now_ns)
   learnt->low = ws_follow(learnt->low, length, learns ? 32 : 4, learns ? 96 : 12);
 }
 
-
 /// Count a push into the last event, if that is a push of the same group. @return whether
 static bool add_to_last(ws_event_ring_t *ring, uint64_t group)
 {

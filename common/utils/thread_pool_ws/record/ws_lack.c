@@ -172,7 +172,8 @@ static void add_wake(uint32_t number, uint64_t late_ns, uint64_t usual_ns)
     of[number].slow_ns += ws_above(late_ns, usual_ns);
 }
 
-/// A worker did not take tasks at once, after an event that says it is awake. @param until_ns  there were some
+/// A worker did not take tasks at once, after an event that says it is awake.
+/// @param until_ns  there were some until then
 static void add_search(uint32_t number, const ws_late_burst_t *burst, const ws_seen_t *it, uint64_t until_ns)
 {
   const bool looks = it->kind == WS_NOTE_USED || it->kind == WS_NOTE_RAN || it->kind == WS_NOTE_PARK
@@ -203,7 +204,8 @@ static bool look_at_wakes(uint32_t number, const ws_late_burst_t *burst, uint64_
   else if (is_worker)
     add_search(number, burst, &next, last_ns);
   for (; next.ns > burst->begin && ws_seen_back(ring, &at, &it); next = it) {
-    const uint64_t by_timer = next.kind == WS_NOTE_UNPARK && next.small == BY_TIMER ? next.ns - burst->begin : 0;
+    const uint64_t by_timer =
+        next.kind == WS_NOTE_UNPARK && next.small == BY_TIMER ? next.ns - burst->begin : 0;
     if (next.kind == WS_NOTE_UNPARK)
       add_wake(number, next.address ? next.address : by_timer, wake_ns);
     else if (next.kind == WS_NOTE_RUN && is_worker)
@@ -216,7 +218,8 @@ void ws_lack_look(const ws_late_burst_t *burst)
 {
   const uint64_t last_ns = look_at_calls(burst);
   for (uint32_t i = 0; i < ws_hint_load(&ws_rings.count); i++) {
-    const bool is_in = look_at_wakes(i, burst, last_ns) || ws_stat_load(&ws_ring(i)->who) >> 16 == burst->pool;
+    const bool is_in =
+        look_at_wakes(i, burst, last_ns) || ws_stat_load(&ws_ring(i)->who) >> 16 == burst->pool;
     of[i].lack = is_in ? lack_of(i, burst) : (ws_lack_t){0, WS_CAUSES};
   }
 }

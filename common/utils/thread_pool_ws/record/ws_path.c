@@ -265,7 +265,7 @@ void ws_path_blame(ws_late_burst_t *burst)
   if (burst->was_stopped || burst->has_quota) {
     const ws_cause_t known = burst->has_quota ? WS_CAUSE_QUOTA : WS_CAUSE_NO_CPU;
     part[known] = part[WS_CAUSE_NO_CPU] + part[WS_CAUSE_NO_CPU_OR_ASLEEP] + part[WS_CAUSE_SERIAL]
-               + part[WS_CAUSE_UNKNOWN];
+                  + part[WS_CAUSE_UNKNOWN];
     part[WS_CAUSE_NO_CPU] = burst->has_quota ? 0 : part[WS_CAUSE_NO_CPU];
     part[WS_CAUSE_NO_CPU_OR_ASLEEP] = part[WS_CAUSE_SERIAL] = part[WS_CAUSE_UNKNOWN] = 0;
   }

@@ -8,8 +8,8 @@
 
 #include "ws_late.h" // IWYU pragma: export
 
-/// @brief Find the causes. Takes time in proportion to the events of the burst, and of its threads since their
-/// last notes before it (ws_lack.h).
+/// @brief Find the causes. Takes time in proportion to the events of the burst, and of its threads since
+/// their last notes before it (ws_lack.h).
 void ws_path_blame(ws_late_burst_t *burst);
 
 #endif

@@ -26,7 +26,7 @@
 ///   WAKE                 before the call; address: the worker's pool << 16, and its index
 ///   PHASE PHASE_END      small: which; address: frame, slot, id or tasks, 16 bits each
 ///   SLEEP SLEPT          in a wait; SLEEP also of a parked worker. small: the pool
-///   USED                 in a ring: small: how often the thread has slept so far; address: its CPU time in ns
+///   USED                 in a ring. small: how often its thread has slept; address: the CPU time used, in ns
 // clang-format off
 typedef enum {
   WS_NOTE_NONE, WS_NOTE_RUN, WS_NOTE_RAN, WS_NOTE_PUSH, WS_NOTE_JOIN, WS_NOTE_JOINED, WS_NOTE_PARK,

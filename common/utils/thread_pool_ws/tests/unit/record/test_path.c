@@ -45,12 +45,11 @@ static uint64_t make_up(uint32_t number, const char *text, uint64_t *slept)
   static const struct {
     char letter;
     uint8_t kind, group;
-  } letters[] = {{'R', WS_NOTE_RUN, 0},    {'r', WS_NOTE_RAN, 0},    {'P', WS_NOTE_PUSH, 0},
-                 {'J', WS_NOTE_JOIN, 0},   {'j', WS_NOTE_JOINED, 0}, {'S', WS_NOTE_PARK, 0},
-                 {'U', WS_NOTE_UNPARK, 0}, {'W', WS_NOTE_WAKE, 0},   {'O', WS_NOTE_JOIN, 1},
-                 {'o', WS_NOTE_JOINED, 1}, {'x', WS_NOTE_RAN, 2},    {'p', WS_NOTE_PUSH, 2},
-                 {'B', WS_NOTE_PHASE, 0},  {'Z', WS_NOTE_SLEEP, 0},  {'z', WS_NOTE_SLEPT, 0},
-                 {'T', WS_NOTE_UNPARK, 0}};
+  } letters[] = {
+      {'R', WS_NOTE_RUN, 0},    {'r', WS_NOTE_RAN, 0},    {'P', WS_NOTE_PUSH, 0},   {'J', WS_NOTE_JOIN, 0},
+      {'j', WS_NOTE_JOINED, 0}, {'S', WS_NOTE_PARK, 0},   {'U', WS_NOTE_UNPARK, 0}, {'W', WS_NOTE_WAKE, 0},
+      {'O', WS_NOTE_JOIN, 1},   {'o', WS_NOTE_JOINED, 1}, {'x', WS_NOTE_RAN, 2},    {'p', WS_NOTE_PUSH, 2},
+      {'B', WS_NOTE_PHASE, 0},  {'Z', WS_NOTE_SLEEP, 0},  {'z', WS_NOTE_SLEPT, 0},  {'T', WS_NOTE_UNPARK, 0}};
   ws_event_ring_t *of = &ring[number];
   for (char *end; *text; text = end + strspn(end, " ")) {
     const int64_t us = strtoll(text + 1, &end, 10);
@@ -91,7 +90,8 @@ static void learn(uint64_t key, bool in_phase, uint64_t number)
 {
   uint64_t slept = 0;
   make_up(JOINER,
-          "B-9010 P-9000 W-8998 J-8997 R-8996 r-8966 R-8966 r-8936 R-8936 r-8906 R-8906 r-8876 j-8870", &slept);
+          "B-9010 P-9000 W-8998 J-8997 R-8996 r-8966 R-8966 r-8936 R-8936 r-8906 R-8906 r-8876 j-8870",
+          &slept);
   const uint64_t begin = BEGIN - (in_phase ? 9010 : 9000) * US;
   ring[JOINER].on_time.begin.v = begin;
   ring[JOINER].on_time.end.v = BEGIN - 8870 * US + number;
@@ -180,7 +180,8 @@ static const row_t rows[] = {
     {WS_CAUSE_WAKE, .us = 120, .of = {"W0 " SHORT, "S-400 U62 R63 r90"}},
     {WS_CAUSE_WAKE, .us = 120, .of = {SHORT, "S-400 T62 R63 r90"}},
     {WS_CAUSE_NO_CPU, .us = 120, .of = {SHORT, "S-400 T100 R101 r110"}},
-    {WS_CAUSE_NO_CPU, .us = 120, .of = {"W-1 P0 W2 J2 R3 r31 R31 r59 R59 r87 j119", "S-2 Z50"}}, // by a signal
+    {WS_CAUSE_NO_CPU, .us = 120,
+     .of = {"W-1 P0 W2 J2 R3 r31 R31 r59 R59 r87 j119", "S-2 Z50"}}, // by a signal
     {WS_CAUSE_SERIAL, .us = 200, .of = {"P0 J150 R151 r180 j200"}},
     {WS_CAUSE_SERIAL, .us = 200, .of = {"P0 J150 R151 r180 j200"}, .lacks_us = {150},
      .slept = {1}}, // it slept, but in no task
@@ -192,7 +193,8 @@ static const row_t rows[] = {
     // a thread of another pool is awake, on one CPU of two
     {WS_CAUSE_OTHER_POOL, .us = 200, .of = {"P0 W2 J3 R3 r198 j200", "S0 U12 R13 r190", "p-30"},
      .lacks_us = {150}, .how = BESIDE},
-    {WS_CAUSE_NO_CPU, .us = 200, .of = {ONE, "S-2", "p-30"}, .lacks_us = {150}, .how = BESIDE}, // two are enough for these
+    {WS_CAUSE_NO_CPU, .us = 200, .of = {ONE, "S-2", "p-30"}, .lacks_us = {150},
+     .how = BESIDE}, // two are enough for these
     {WS_CAUSE_LONGER_WORK, .us = 285, .of = {"P0 J2 R3 r73 R73 r143 R143 r213 R213 r283 j285"}},
     // on both threads; one of them alone explains nothing
     {WS_CAUSE_LONGER_WORK, .us = 145, .of = {"P0 W2 J3 R3 r73 R73 r140 j145", "S0 U12 R13 r78 R78 r143"}},
