@@ -45,6 +45,8 @@
 #define GUARDS ALLOW(SYS_clock_gettime), ALLOW(SYS_membarrier), OPENS, ALLOW(SYS_read), ALLOW(SYS_close)
 
 static struct sock_filter push_filter[] = {LOAD(nr), WAKES, ENDS, TRAP};
+static struct sock_filter judged_filter[] = {LOAD(nr), WAKES, ALLOW(SYS_getrusage), ALLOW(SYS_clock_gettime),
+                                             ENDS,     TRAP}; // what it has used
 static struct sock_filter pool_filter[] = {LOAD(nr), WAKES, ALLOW(SYS_sched_yield), GUARDS, ENDS, TRAP};
 
 /// The number of the call that was not allowed, for the parent's message.
@@ -140,13 +142,15 @@ static int behave(void *child_arg)
   _exit(0);
 }
 
-/// As behave, but only the pushing thread is watched, and may do nothing but wake workers.
+/// As behave, but only the pushing thread is watched, and may do nothing but wake workers, and if its bursts
+/// are judged note what it has used.
 static int push_strictly(void *child_arg)
 {
   const child_t *child = child_arg;
+  struct sock_filter *filter = child->record ? judged_filter : push_filter;
   warm_up(child->workers, child->record);
   if (!has_vdso_clock() || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0
-      || !install(push_filter, TEST_COUNT(push_filter), 0))
+      || !install(filter, child->record ? TEST_COUNT(judged_filter) : TEST_COUNT(push_filter), 0))
     return TEST_CHILD_SKIP;
   for (uint32_t round = 0; round < 3000; round++)
     burst(round);
