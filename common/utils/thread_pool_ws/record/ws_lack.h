@@ -5,9 +5,9 @@
 /// A thread notes the CPU time that it has used, and how often it has slept, in its ring (WS_NOTE_USED): a
 /// worker when it has no task left, a thread outside at the begin of its burst or phase, and at the end of a
 /// late one. Between two such notes it did not use a CPU for wall time less CPU time. Of that it has slept in
-/// ws_park(), or in a wait. What is left it lacked. If it has slept more often than its events say, it slept in
-/// a task. Else others had its CPU: threads, or a host that says so to the kernel. A stop of the process looks
-/// like sleep; the scribe knows it.
+/// ws_park(), or in a wait. What is left it lacked. If it has slept more often than its events say, it slept
+/// in a task. Else others had its CPU: threads, or a host that says so to the kernel. A stop of the process
+/// looks like sleep; the scribe knows it.
 /// @threads  the scribe's
 #ifndef WS_LACK_H
 #define WS_LACK_H
