@@ -220,6 +220,18 @@ def test_processes_of_one_id_in_two_containers_are_two(tool):
     assert names_of(tool.summary()) == names
 
 
+@pytest.mark.parametrize("start", [START, ""])
+def test_a_process_with_the_id_of_a_killed_one_is_another(tool, start):
+    """As in a container that starts again: each is process 1, of namespaces that may have one number."""
+    told = line(9, 100, "x", procname="gnb").replace("oai_tpool_ws:x", "lttng_ust_statedump:procname")
+    first, second = (line(at, 100, "push", pool=1, func=0x1000, arg=1, group=8) for at in (1, 11))
+    end = line(30, 100, "join_end", pool=1, group=8, waits=1)
+    (tool.trace / "lines").write_text(start + first + told + START + second + end)
+    found = [(of["name"], of["missing"], of["duration"]["max_us"]) for of in tool.summary()["phases"]]
+    names = [f"{process} 0x1000 in pool 1" for process in ("process[1] of life 1", "gnb[1] of life 2")]
+    assert found == [(names[0], 1, None), (names[1], 0, 0.019)][not start :]
+
+
 # Which slots were late, and why
 
 

@@ -209,8 +209,12 @@ def read(trace: Trace, wanted: str | None) -> list[Process]:
     chosen = [*filter(is_wanted, with_pool)]
     refuse(wanted, chosen, with_pool)
     for process in chosen:
-        if sum(other.pid == process.pid for other in chosen) > 1:
+        of_id = [other for other in chosen if other.pid == process.pid]
+        if any(other.namespace != process.namespace for other in of_id):
             process.label += f" of {trace.kind_of_namespace} {process.namespace}"
+        lives = [other for other in of_id if other.namespace == process.namespace]
+        if len(lives) > 1:
+            process.label += f" of life {lives.index(process) + 1}"
     images = [image for process in processes for image in process.images]
     for process in chosen:
         process.alone = len(chosen) == 1

@@ -154,17 +154,19 @@ class Trace:
         lost_ns = max((one.end_ns for one in self.lost), default=0)
         numbers, found = np.where(is_wanted, whole.pop("process"), -1), []
         for (namespace, pid), number in self._processes.items():
-            if not len(at := np.flatnonzero(numbers == number)):
-                continue
-            noted = (of for of in self._notes if (of.get("pid_ns", 0), of["vpid"]) == (namespace, pid))
-            noted = (of for of in noted if is_wanted[of["place"]])
-            notes = [note | {"place": int(np.searchsorted(at, note["place"]))} for note in noted]
-            is_all = len(at) == len(numbers)
-            own = {name: column if is_all else column[at] for name, column in whole.items()}
-            table = pd.DataFrame(own, copy=False)
-            first = table.kind.isin(FIRST).idxmax()  # of a pool that began before the recording, or not
-            is_whole = not self.part and table.kind[first] == FIRST[0]
-            found.append((at[0], Events(pid, namespace, table, notes, is_whole, lost_ns)))
+            every = np.flatnonzero(numbers == number)
+            noted = [of for of in self._notes if (of.get("pid_ns", 0), of["vpid"]) == (namespace, pid)]
+            for at in np.split(every, new_lives(whole["kind"][every], whole["pool"][every])):
+                if not len(at):
+                    continue
+                own_notes = (of for of in noted if is_wanted[of["place"]] and at[0] <= of["place"] <= at[-1])
+                notes = [note | {"place": int(np.searchsorted(at, note["place"]))} for note in own_notes]
+                is_all = len(at) == len(numbers)
+                own = {name: column if is_all else column[at] for name, column in whole.items()}
+                table = pd.DataFrame(own, copy=False)
+                first = table.kind.isin(FIRST).idxmax()  # of a pool that began before the recording, or not
+                is_whole = not self.part and table.kind[first] == FIRST[0]
+                found.append((at[0], Events(pid, namespace, table, notes, is_whole, lost_ns)))
         return [events for _, events in sorted(found, key=itemgetter(0))]
 
     def _chunks(self) -> Iterator[dict[str, np.ndarray]]:
@@ -285,6 +287,22 @@ def epochs(times: np.ndarray, lost: Iterable[Lost]) -> np.ndarray:
     begun = np.searchsorted(stretches[:, 0], times, "right")
     is_inside = np.maximum.accumulate(stretches[:, 1])[begun - 1] >= times
     return np.where(is_inside, -1 - np.arange(len(times)), begun).astype("i4")
+
+
+def new_lives(kinds: np.ndarray, pools: np.ndarray) -> list[int]:
+    """Where another process with the id of an ended one begins, as in a container that starts again: a
+    process gives no number to two pools. What was told of it right before belongs to it."""
+    naming, found, seen, last = {KINDS.index(kind) for kind in NAMING}, list[int](), set[int](), 0
+    for at in np.flatnonzero(kinds == FIRST[0]).tolist():
+        seen.update(pd.unique(pools[last:at]).tolist())
+        if pools[at] in seen:
+            begin = at
+            while kinds[begin - 1] in naming - {FIRST[0]}:
+                begin -= 1
+            found.append(begin)
+            seen = set()
+        last = at
+    return found
 
 
 def _event(place: int, seconds: str, ns: str, name: str, context: str, payload: str) -> Event:
