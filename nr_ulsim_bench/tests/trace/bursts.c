@@ -35,6 +35,11 @@ uint64_t ws_os_now_ns(void)
   return now_ns;
 }
 
+uint64_t ws_os_used_ns(uint64_t *sleeps)
+{
+  return *sleeps = 0;
+}
+
 ws_event_ring_t *ws_ring_take(void)
 {
   return NULL;
