@@ -8,7 +8,7 @@ import csv
 
 import pytest
 from made_up import SWEEP, failed, nrbench, run, runs, write
-from part_runs import host, line, slot
+from part_runs import host, line
 from radio_runs import run as radio
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
@@ -215,17 +215,6 @@ def test_jobs_of_a_round_that_failed_have_no_ratio(said):
     assert said("results", lines, "without a result: 1 times: glib: killed")
 
 
-def test_slots_as_ratio_to_the_bound(said):
-    """12 tasks of 6 µs on 2 CPUs: 36 µs. The median of 45 54 90 is 54, 1.50 of it, and p99 twice that; CPU
-    time 0.02 ÷ 0.01."""
-    (row, *_) = said(
-        "results",
-        pools([slot("12x6", "ws", us, 2 * us, round=n) for n, us in enumerate((45, 90, 54))]),
-        "12x6  ",
-    )
-    assert row[3:] == ["1.50", "3.00", "2.00"]
-
-
 def lives(*p50s, pool="auto", case="12x6", noise="alone"):
     labels = {"bench": "lives", "case": case, "class": "other", "noise": noise, "pool": pool}
     more = {"makespan_p99_us": 200.0, "cpu_s": 1.0, "wall_s": 2.0}
@@ -292,30 +281,6 @@ def test_the_slot_that_one_in_a_thousand_exceeds(said):
     (own,), (other,) = (said("tail", lines, f"{name}  ") for name in ("ws", "onetbb"))
     assert own[1:] == ["20.0", "20.0", "20.0", "10000", "20.0", "20.0", "90.0", "0", "2.0"]
     assert other[1:] == ["90.0", "20.0", "20.0", "10000", "20.0", "90.0", "90.0", "0", "2.0"]
-
-
-def test_the_mean_and_deviation_of_a_reduction(said):
-    """1 2 3 ms: mean 2, deviation 1, 50 %. The others take twice as long in each round."""
-    lines = [host(3, intervals=1000, warm=2, missing={})]
-    for how, factor in (("ws", 1), ("openmp-gcc", 2)):
-        for number, ms in enumerate((1, 2, 3)):
-            answer = {"ns": factor * ms * 1e6, "pi_error": 0.0, "threads": 2}
-            lines.append({"bench": "pi", "how": how, "round": number} | answer)
-    assert said("pi", lines, "ws_reduce, floating")[0][2:] == ["3", "2.000", "2.000", "1.000", "50.0"]
-    (row,) = said("pi", lines, "OpenMP reduction, gcc")
-    assert row[3:] == ["3", "4.000", "4.000", "2.000", "50.0", "0.500"]
-
-
-def test_a_scan_against_what_the_memory_gives(said):
-    """19 GB/s are 0.95 of 20, the limit."""
-    about = host(6, bytes=1 << 28, passes=3, note="")
-    lines = [about]
-    for number in range(6):
-        for way, value in {"one": 10, "nodes": 10, "parallel": 19, "hints": 19, "read": 20}.items():
-            of_way = {"bench": "scan", "round": number, "way": way, "threads": 2, "nodes": 1}
-            lines.append(of_way | {"misplaced_blocks": 0, "gb_per_s": value})
-    assert said("scan", lines, "met  (c) reaches 95% of a read without a pool: 0.950 [0.950, 0.950]")
-    assert said("scan", lines, "(c) ws_scan, no hints")[0][4:6] == ["19.00", "19.00"]
 
 
 def traced(case, *ratios, **labels):
