@@ -8,8 +8,7 @@ import csv
 
 import pytest
 from made_up import SWEEP, failed, nrbench, run, runs, write
-from part_runs import host, line, slot
-from radio_runs import run as radio
+from part_runs import host, line
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 OPEN = "not known"
@@ -132,25 +131,6 @@ def test_the_bound_of_inline_runs_side_by_side(reported):
     assert of(found, threads=2)["parallel_bound"] == ""
 
 
-# Several hosts.
-
-
-def on_hosts(**times):
-    """OAI's pool takes 100 µs on each."""
-    lines = []
-    for machine, us in times.items():
-        lines += runs("old", *[100] * 5, machine=machine) + runs("new", *[us] * 5, machine=machine)
-    return lines
-
-
-def test_the_mean_of_hosts_is_geometric(reported, tmp_path):
-    """The geometric mean of 0.5, 0.8 and 0.4 is 0.54288, the third root of 0.16."""
-    reported(on_hosts(a=50, b=80, c=40))
-    *hosts, every = rows(tmp_path / "out" / "hosts.csv")
-    assert [float(row["ratio"]) for row in hosts] == [0.5, 0.8, 0.4]
-    assert (every["host_label"], float(every["ratio"])) == ("all 3 hosts", close(0.54288))
-
-
 # Two results compared.
 
 
@@ -215,17 +195,6 @@ def test_jobs_of_a_round_that_failed_have_no_ratio(said):
     assert said("results", lines, "without a result: 1 times: glib: killed")
 
 
-def test_slots_as_ratio_to_the_bound(said):
-    """12 tasks of 6 µs on 2 CPUs: 36 µs. The median of 45 54 90 is 54, 1.50 of it, and p99 twice that; CPU
-    time 0.02 ÷ 0.01."""
-    (row, *_) = said(
-        "results",
-        pools([slot("12x6", "ws", us, 2 * us, round=n) for n, us in enumerate((45, 90, 54))]),
-        "12x6  ",
-    )
-    assert row[3:] == ["1.50", "3.00", "2.00"]
-
-
 def lives(*p50s, pool="auto", case="12x6", noise="alone"):
     labels = {"bench": "lives", "case": case, "class": "other", "noise": noise, "pool": pool}
     more = {"makespan_p99_us": 200.0, "cpu_s": 1.0, "wall_s": 2.0}
@@ -271,90 +240,3 @@ def test_a_life_without_a_result_is_not_good(said):
         *lives(100, pool="none"),
     ]
     assert said("lives", [host(4, missing={}, skipped={}), *taken], "not known  3 of 4 lives")
-
-
-def tail(pool, late, cpu_s=1.0):
-    """Five rounds of 2000 slots of 20 µs, some of them of 90 µs."""
-    same = {"pool": pool, "makespan_max_us": 90.0, "cpu_s": cpu_s, "work_s": 0.5}
-    histograms = [[20000, 2000 - count, 90000, count] for count in late]
-    made = enumerate(histograms)
-    return [line("tail", "12x2", pool, round=n, makespan_histogram_ns=h, **same) for n, h in made]
-
-
-def test_the_slot_that_one_in_a_thousand_exceeds(said):
-    """Of 10,000 slots the 9990th: with 10 late ones still 20 µs, with 11 it is 90. In a round the 1998th of
-    2000: 90 with 3 late ones."""
-    lines = [
-        host(5, missing={}, skipped={}),
-        *tail("ws", [2] * 5),
-        *tail("onetbb", [3, 2, 2, 2, 2]),
-    ]
-    (own,), (other,) = (said("tail", lines, f"{name}  ") for name in ("ws", "onetbb"))
-    assert own[1:] == ["20.0", "20.0", "20.0", "10000", "20.0", "20.0", "90.0", "0", "2.0"]
-    assert other[1:] == ["90.0", "20.0", "20.0", "10000", "20.0", "90.0", "90.0", "0", "2.0"]
-
-
-def test_the_mean_and_deviation_of_a_reduction(said):
-    """1 2 3 ms: mean 2, deviation 1, 50 %. The others take twice as long in each round."""
-    lines = [host(3, intervals=1000, warm=2, missing={})]
-    for how, factor in (("ws", 1), ("openmp-gcc", 2)):
-        for number, ms in enumerate((1, 2, 3)):
-            answer = {"ns": factor * ms * 1e6, "pi_error": 0.0, "threads": 2}
-            lines.append({"bench": "pi", "how": how, "round": number} | answer)
-    assert said("pi", lines, "ws_reduce, floating")[0][2:] == ["3", "2.000", "2.000", "1.000", "50.0"]
-    (row,) = said("pi", lines, "OpenMP reduction, gcc")
-    assert row[3:] == ["3", "4.000", "4.000", "2.000", "50.0", "0.500"]
-
-
-def test_a_scan_against_what_the_memory_gives(said):
-    """19 GB/s are 0.95 of 20, the limit."""
-    about = host(6, bytes=1 << 28, passes=3, note="")
-    lines = [about]
-    for number in range(6):
-        for way, value in {"one": 10, "nodes": 10, "parallel": 19, "hints": 19, "read": 20}.items():
-            of_way = {"bench": "scan", "round": number, "way": way, "threads": 2, "nodes": 1}
-            lines.append(of_way | {"misplaced_blocks": 0, "gb_per_s": value})
-    assert said("scan", lines, "met  (c) reaches 95% of a read without a pool: 0.950 [0.950, 0.950]")
-    assert said("scan", lines, "(c) ws_scan, no hints")[0][4:6] == ["19.00", "19.00"]
-
-
-def traced(case, *ratios, **labels):
-    """With tracing a slot takes so many times 40 µs."""
-    lines = []
-    for number, factor in enumerate(ratios):
-        for state, us in (("untraced", 40), ("off", 40 * factor)):
-            of_state = {"bench": "trace", "case": case, "class": "other", "state": state, "round": number}
-            lines.append(of_state | {"makespan_p50_us": us, "makespan_mean_us": us, "cpu_s": 1.0} | labels)
-    return lines
-
-
-def test_what_tracing_costs_over_all_cases(said):
-    """Medians 1.01 and 1.21; their geometric mean is the root of 1.2221, 1.1055."""
-    lines = [host(6, cases=["12x6", "4x20"]), *traced("12x6", *[1.01] * 6), *traced("4x20", *[1.21] * 6)]
-    assert said("trace", lines, "12x6 other")[0][2:6] == ["40.0", "40.4", "+1.00", "[+1.00,"]
-    assert said("trace", lines, "all ")[0][1:4] == ["+10.55", "[+10.55,", "+10.55]"]
-    assert said(
-        "trace", lines, "missed  compiled in, no session, below 1 % of a slot's p50, all cases: +10.55"
-    )
-
-
-# A gNB and a UE in real time.
-
-
-@pytest.mark.parametrize(
-    "worst, lived",
-    [({"lost": 9}, 3), ({"lost": 10}, 2), ({"late": 0.0099}, 3), ({"late": 0.01}, 2),
-     ({"outcome": "gnb-died", "error": "fell"}, 2)],
-)  # fmt: skip
-def test_a_run_lives_with_less_than_a_hundredth_lost_or_late(tmp_path, worst, lived):
-    path = write(tmp_path / "radio.ndjson", [radio(), radio(number=1), radio(number=2, **worst)])
-    text = nrbench("radio", "--report", path, "--out", tmp_path / "out")
-    assert ("1 of 3 runs did not live" in text) == (lived == 2)
-
-
-def test_late_slots_are_the_median_of_the_runs(tmp_path):
-    """Of a million: 0, 8000 and 3000."""
-    runs_of = [radio(number=number, late=late) for number, late in enumerate((0, 0.008, 0.003))]
-    text = nrbench("radio", "--report", write(tmp_path / "radio.ndjson", runs_of), "--out", tmp_path / "out")
-    table = text[text.index("Late slots and CPU time at equal timescale") :]
-    assert table[table.index("gNB old, UE old") :].split()[4:6] == ["3", "3000"]

@@ -313,23 +313,6 @@ def test_a_radio_session_that_searches_the_capacity(radio, tmp_path):
     assert tried == {"none": 8, "off": 8, "auto": 8}
 
 
-def test_an_interrupted_radio_session_reports_and_goes_on(radio, tmp_path, monkeypatch):
-    calls = iter((False, False, True))
-
-    def interrupted(asked):
-        if next(calls, False):
-            raise KeyboardInterrupt
-        return take(asked)
-
-    monkeypatch.setattr("nrbench.radio.pair.take", interrupted)
-    words = (*radio, "--timescale", "0.3", "--runs", "2", "--spin", "auto")
-    assert "interrupted: 2 of 4 runs taken; the same command takes the rest" in nrbench(*words, status=130)
-    assert (tmp_path / "out" / "report.txt").exists()
-    nrbench(*words)
-    taken = Counter((run["gnb"], run["round"]) for run in lines(tmp_path / "out" / "radio.ndjson"))
-    assert len(taken) == 4 and set(taken.values()) == {1}
-
-
 def test_a_radio_session_is_shown_and_nothing_is_run(radio, tmp_path):
     said = nrbench(*radio, "--timescale", "0.2,0.3", "--runs", "2", "--prb", "273", "--dry-run")
     check("part-radio-plan.txt", plain("\n".join(sorted(said.splitlines())), tmp_path))

@@ -117,11 +117,8 @@ def parser() -> argparse.ArgumentParser:
     option("--seed", type=int, metavar="N", help="of the random order")
     option = command(late)
     option("folder", metavar="DIR", help="of TPOOL_WS_RECORD")
-    option(
-        "--at",
-        metavar="TIME",
-        help="only of this minute: 03:12, of the last day that had it, or 2026-11-28 03:12",
-    )
+    minute = "only of this minute: 03:12, of the last day that had it, or 2026-11-28 03:12"
+    option("--at", metavar="TIME", help=minute)
     option("--since", metavar="TIME", help="only from then on: as --at, or 90m or 2h before now")
     option("--worst", type=int, default=10, metavar="N", help="how many; default: 10")
     option("--cause", choices=CAUSES, metavar="NAME", help=f"only of this main cause: {', '.join(CAUSES)}")

@@ -34,6 +34,7 @@ ERROR_MAX = 1e-3
 ENDED = (1 << 64) - 1  # an until_ns: the process has ended
 RING, RINGS, EVENTS, EVENTS_AT = struct.Struct("<3Q16s"), 1024, 4096, 1024
 RING_BYTES = EVENTS_AT + 16 * EVENTS
+# ws_note_t:
 (RUN, RAN, PUSH, JOIN, JOINED, PARK, UNPARK, WAKE, PHASE, PHASE_END, SLEEP, SLEPT, USED) = range(1, 14)
 # Begin, end, mode, offset and file of memory, as in /proc/PID/maps.
 MAPPED = re.compile(r"^(\w+)-(\w+) (\S+) (\w+) \S+ \d+ +(/.*)$", re.MULTILINE)

@@ -229,12 +229,9 @@ def _derived(good: Frame) -> Frame:
 def _whole(rows: Frame, cells: Frame, derived: Frame) -> Frame:
     """Of each row all figures of its case; one whose runs all failed has no median."""
     order = {name: place for place, name in enumerate(cells.index.unique("figure"))}
-    of_case = cells.reset_index()[["row", "figure"]].merge(rows["number"].rename_axis("row").reset_index())
-    grid = (
-        rows.rename_axis("row")
-        .reset_index()
-        .merge(of_case[["number", "figure"]].drop_duplicates(), on="number", how="left")
-    )
+    rows = rows.rename_axis("row").reset_index()
+    of_case = cells.reset_index()[["row", "figure"]].merge(rows[["row", "number"]])
+    grid = rows.merge(of_case[["number", "figure"]].drop_duplicates(), on="number", how="left")
     grid = grid.fillna({"figure": RX, "failed": 0, "causes": ""})
     found = grid.join(cells, on=["row", "figure"]).join(derived, on=["row", "figure"])
     found = found.fillna({"n": 0, "derived": 0}).astype({"n": int, "failed": int, "derived": int})

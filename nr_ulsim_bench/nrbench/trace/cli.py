@@ -8,7 +8,6 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from nrbench.live import cli as live
 from nrbench.needed import require
 from nrbench.options import Program
 from nrbench.trace import record as recorder
@@ -80,12 +79,6 @@ def report(
     from nrbench.trace.report import report as run
 
     return run(trace, out, process, part_of(trace, begin, end), deadline_us, as_json)
-
-
-@program.command(ignore_unknown_options=True, help_option_names=[])
-def late(words: Annotated[list[str] | None, Argument(metavar="...", show_default=False)] = None) -> int:
-    """Print late bursts that a folder of TPOOL_WS_RECORD remembers, as tpool-ws late."""
-    return live.run(["late", *(words or ())])
 
 
 @program.command()

@@ -80,12 +80,8 @@ def step(walk: Walk, at: int, is_worker: bool, pushed: int | None) -> tuple[str,
         if cause is None or not is_other:
             return "finish", prev
         # A task may have ended before, and say so for several at once.
-        says = (
-            walk.kind[cause] == KIND_OF["complete"]
-            and walk.was_in[cause] != RUNNING
-            and walk.prev[cause] >= 0
-        )
-        return "finish", walk.prev[cause] if says else cause
+        says = walk.kind[cause] == KIND_OF["complete"] and walk.was_in[cause] != RUNNING
+        return "finish", walk.prev[cause] if says and walk.prev[cause] >= 0 else cause
     if was_in == WAITING or is_worker:
         return "find", prev
     # The phase's thread neither ran a task nor waited. From a push to its next push, wake or wait it pushes.

@@ -230,11 +230,8 @@ class Trace:
                         (copied / index.stem).symlink_to((folder / index.stem).resolve())
                     else:
                         of = packets(index)
-                        copy(
-                            folder / index.stem,
-                            copied / index.stem,
-                            of[(of[:, 2] <= last) & (of[:, 3] >= first)],
-                        )
+                        of = of[(of[:, 2] <= last) & (of[:, 3] >= first)]
+                        copy(folder / index.stem, copied / index.stem, of)
             yield sorted(Path(top).iterdir())
 
     def _lines(self) -> Iterator[bytes]:

@@ -14,25 +14,12 @@ import pandas as pd
 from nrbench.live import record as live
 from nrbench.live.late import NAMED, life_of
 from nrbench.live.page import CAUSES, is_held
-from nrbench.live.record import (
-    ENDED,
-    JOIN,
-    JOINED,
-    MINUTE_NS,
-    PHASE,
-    PHASE_END,
-    PUSH,
-    RAN,
-    RINGS,
-    RUN,
-    Journal,
-)
 from nrbench.trace.reader import COLUMNS, KINDS, Event, Events, Lost, Stretch, Trace, epochs
 from nrbench.trace.record import PHASES, TraceError
 
 NAMES = {
-    RUN: "run_begin", RAN: "run_end", PUSH: "push", JOIN: "join_begin", JOINED: "join_end",
-    live.PARK: "park", live.UNPARK: "unpark", live.WAKE: "wake",
+    live.RUN: "run_begin", live.RAN: "run_end", live.PUSH: "push", live.JOIN: "join_begin",
+    live.JOINED: "join_end", live.PARK: "park", live.UNPARK: "unpark", live.WAKE: "wake",
 }  # fmt: skip
 ROW = ["time", "kind", "tid", "pool", "worker", "by_timer", "func", "arg", "group", "epoch"]
 BEFORE_NS = 5_000_000  # of the begin of its late burst, in a window (ws_scribe.c)
@@ -43,7 +30,6 @@ class Piece(live.Piece):
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
-        self.without, self.is_cut = max(self.asked - RINGS, 0), self.size < self.rings_end
         self.rows = list[tuple[live.Ring, np.ndarray, np.ndarray, int]]()
         for ring in self.rings():
             if events := ring.events():
@@ -65,13 +51,9 @@ def lives(path: str) -> bool:
         return is_held(file.fileno())
 
 
-def is_record(path: Path) -> bool:
-    return path.is_dir() and any(path.glob("*.record"))
-
-
 def open_trace(path: Path, part: Stretch | None = None) -> Trace:
     """Of whatever kind the folder is."""
-    return Record(path, part) if is_record(path) else Trace(path, part)
+    return Record(path, part) if any(path.glob("*.record")) else Trace(path, part)
 
 
 class Record(Trace):
@@ -86,26 +68,26 @@ class Record(Trace):
         self._records: dict[str, list[Piece]] = defaultdict(list)  # by their lives, the oldest piece first
         pieces = live.all_of(Piece, str(path), r".*\.record.*", self.warnings)
         for piece in pieces:
-            if piece.is_cut:
+            if piece.size < piece.rings_end:
                 self.warnings.append(f"{piece.path}: is cut off: what is not there is left out")
-            if piece.without:
-                missing = f"{piece.without} threads had no ring: their events are not there"
+            if (without := piece.asked - live.RINGS) > 0:
+                missing = f"{without} threads had no ring: their events are not there"
                 self.warnings.append(f"{piece.path}: {missing}")
         pieces = [piece for piece in pieces if piece.rows]
         if not pieces:
             raise TraceError(". ".join([*self.warnings, f"{path}: there is no event in its records"]))
         for piece in sorted(pieces, key=lambda piece: piece.own_ns):
             self._records[piece.life].append(piece)
-        lives_of = [(life, life[-1]) for life in self._records.values()]
-        for piece, last in ((piece, last) for life, last in lives_of for piece in life):
+        with_last = [(piece, life[-1]) for life in self._records.values() for piece in life]
+        for piece, last in with_last:
             piece.offset_ns = last.offset_ns  # all pieces have one clock, also if the wall clock was set
-        self.first_ns = min(last.real(piece.begin_ns) for life, last in lives_of for piece in life)
+        self.first_ns = min(last.real(piece.begin_ns) for piece, last in with_last)
+        self.last_ns = max(last.real(piece.end_ns) for piece, last in with_last)
         for piece in pieces:
-            if piece.until_ns != ENDED and piece.path.endswith(".record") and not lives(piece.path):
+            if piece.until_ns != live.ENDED and piece.path.endswith(".record") and not lives(piece.path):
                 until_s = (piece.real(piece.until_ns) - self.first_ns) / 1e9
                 killed = f"its process was killed: of each thread it has the events until {until_s:.6f} s"
                 self.warnings.append(f"{piece.path}: {killed}; later ones, mostly of 0.2 s at most, are lost")
-        self.last_ns = max(last.real(piece.end_ns) for life, last in lives_of for piece in life)
         self.offset_ns = pieces[-1].offset_ns
         self.recorded = max(piece.mtime for piece in pieces)
         self.event_count = sum(len(time) for piece in pieces for _, time, *_ in piece.rows)
@@ -113,7 +95,7 @@ class Record(Trace):
             for piece in self._records[own]:
                 names = {f"{number}:{piece.pid}:{ring.tid}": ring.name for ring, *_ in piece.rows}
                 self.about["threads"] |= names
-        self._journals = live.all_of(Journal, str(path), r".*\.journal", self.warnings)
+        self._journals = live.all_of(live.Journal, str(path), r".*\.journal", self.warnings)
 
     def processes(self) -> list[Events]:
         """In order of their first events."""
@@ -169,29 +151,29 @@ class Record(Trace):
         for time, what in events:
             kind, small, address, outside = what & 31, what >> 6 & 0x3FF, what >> 16, 1 - (what >> 5 & 1)
             how = outside * (1 + (time in begins))
-            if kind in (PHASE, PHASE_END) and small < len(PHASES):
-                of, numbers = f"{PHASES[small]}_{'begin' if kind == PHASE else 'end'}", address & 0xFFFF
-                frame, slot, tasks = address >> 32, address >> 16 & 0xFFFF, numbers * (kind == PHASE_END)
-                ids = numbers * (kind == PHASE)
-                yield [time, KINDS.index(of), ring.tid, 0, tasks, how, frame, slot, ids, epoch]
+            if kind in (live.PHASE, live.PHASE_END) and small < len(PHASES):
+                frame, slot, number = address >> 32, address >> 16 & 0xFFFF, address & 0xFFFF
+                end, tasks, id_ = ("begin", 0, number) if kind == live.PHASE else ("end", number, 0)
+                of = KINDS.index(f"{PHASES[small]}_{end}")
+                yield [time, of, ring.tid, 0, tasks, how, frame, slot, id_, epoch]
             if kind not in NAMES:
                 continue
             row = [time, KINDS.index(NAMES[kind]), ring.tid, pool, worker, 0, 0, 0, 0, epoch]
-            if kind == RUN:
+            if kind == live.RUN:
                 number, by = id(row) & (1 << 62) - 1, worker if small == pool else -1
                 row[3:] = [small, by, 0, address, number, 0, epoch]
                 running.append(row)
-            elif kind == RAN:
+            elif kind == live.RAN:
                 if not running:
                     continue  # it began before
                 run = running.pop()
                 row[3], row[7], run[8] = small, run[7], address
-            elif kind == PUSH:
+            elif kind == live.PUSH:
                 for i in range(small):
                     yield [*row[:3], 0, -1, how if i == 0 else outside, 0, 0, address, epoch]
                 continue
-            elif kind in (JOIN, JOINED):
-                row[3], row[7], row[8] = small, outside * (kind == JOINED), address
+            elif kind in (live.JOIN, live.JOINED):
+                row[3], row[7], row[8] = small, outside * (kind == live.JOINED), address
             elif kind == live.WAKE:
                 row[3], row[4] = address >> 16, address & 0xFFFF
             elif kind == live.UNPARK:
@@ -210,7 +192,8 @@ class Record(Trace):
     def _late(self, own: str, table: pd.DataFrame) -> Iterator[Event]:
         """Late bursts of the journal beside it whose end is in the record, as events of a trace."""
         ends = dict(zip(zip(table.tid.tolist(), table.time.tolist()), table.index))
-        minutes = {int(minute) + more for minute in (table.time // MINUTE_NS).unique() for more in (0, 1, 2)}
+        begun = (table.time // live.MINUTE_NS).unique()
+        minutes = {int(minute) + more for minute in begun for more in (0, 1, 2)}
         named = {life: of for life, of in self._records.items() if NAMED.fullmatch(life)}
         rows = ((of, row) for of in self._journals for row in of.rows if row.number in minutes)
         for burst in (burst for journal, row in rows if own in named for burst in journal.bursts(row)):
