@@ -14,7 +14,6 @@
 #define AWAKE_NS 2000u ///< a sleep that was so short was none: the thread had been called meanwhile
 #define ASLEEP_NS 10000u ///< one that was so long was one
 #define LEARNS 4u ///< threads, in a pass
-#define BY_TIMER 1u ///< of the event unpark: by_timer
 #define CPU_NS_MAX (UINT64_MAX >> 16) ///< of a note: then it begins at 0
 
 /// Of each ring.
@@ -204,10 +203,10 @@ static bool look_at_wakes(uint32_t number, const ws_late_burst_t *burst, uint64_
   else if (is_worker)
     add_search(number, burst, &next, last_ns);
   for (; next.ns > burst->begin && ws_seen_back(ring, &at, &it); next = it) {
-    const uint64_t by_timer =
-        next.kind == WS_NOTE_UNPARK && next.small == BY_TIMER ? next.ns - burst->begin : 0;
+    const uint64_t since_ns = it.ns > burst->begin ? it.ns : burst->begin;
+    // By its timer, or kept from going to sleep: it may have lost its CPU on the way.
     if (next.kind == WS_NOTE_UNPARK)
-      add_wake(number, next.address ? next.address : by_timer, wake_ns);
+      add_wake(number, next.small ? next.ns - since_ns : next.address, wake_ns);
     else if (next.kind == WS_NOTE_RUN && is_worker)
       add_search(number, burst, &it, next.ns);
   }

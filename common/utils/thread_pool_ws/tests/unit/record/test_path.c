@@ -36,8 +36,9 @@ static void note(uint32_t number, int64_t us, uint64_t idle_us, uint64_t slept)
 
 /// Events of a ring: a letter and us since the begin. P push, J join and j its end, O and o those of a wait
 /// for another pool, R run and r its end, S sleep, W it wakes the worker, U it is up, Z and z it sleeps in a
-/// wait, B a phase begins, p and x a push to another group and the end of such a task, T it is up by a timer.
-/// The joiner notes what it has used at the begin, the worker before its first event. @return the time asleep
+/// wait, B a phase begins, p and x a push to another group and the end of such a task, T and E it is up by a
+/// timer, or by work that it saw. The joiner notes what it has used at the begin, the worker before its first
+/// event. @return the time asleep
 static uint64_t make_up(uint32_t number, const char *text, uint64_t *slept)
 {
   int64_t since_us = 0;
@@ -45,11 +46,12 @@ static uint64_t make_up(uint32_t number, const char *text, uint64_t *slept)
   static const struct {
     char letter;
     uint8_t kind, group;
-  } letters[] = {
-      {'R', WS_NOTE_RUN, 0},    {'r', WS_NOTE_RAN, 0},    {'P', WS_NOTE_PUSH, 0},   {'J', WS_NOTE_JOIN, 0},
-      {'j', WS_NOTE_JOINED, 0}, {'S', WS_NOTE_PARK, 0},   {'U', WS_NOTE_UNPARK, 0}, {'W', WS_NOTE_WAKE, 0},
-      {'O', WS_NOTE_JOIN, 1},   {'o', WS_NOTE_JOINED, 1}, {'x', WS_NOTE_RAN, 2},    {'p', WS_NOTE_PUSH, 2},
-      {'B', WS_NOTE_PHASE, 0},  {'Z', WS_NOTE_SLEEP, 0},  {'z', WS_NOTE_SLEPT, 0},  {'T', WS_NOTE_UNPARK, 0}};
+  } letters[] = {{'R', WS_NOTE_RUN, 0},    {'r', WS_NOTE_RAN, 0},    {'P', WS_NOTE_PUSH, 0},
+                 {'J', WS_NOTE_JOIN, 0},   {'j', WS_NOTE_JOINED, 0}, {'S', WS_NOTE_PARK, 0},
+                 {'U', WS_NOTE_UNPARK, 0}, {'W', WS_NOTE_WAKE, 0},   {'O', WS_NOTE_JOIN, 1},
+                 {'o', WS_NOTE_JOINED, 1}, {'x', WS_NOTE_RAN, 2},    {'p', WS_NOTE_PUSH, 2},
+                 {'B', WS_NOTE_PHASE, 0},  {'Z', WS_NOTE_SLEEP, 0},  {'z', WS_NOTE_SLEPT, 0},
+                 {'T', WS_NOTE_UNPARK, 0}, {'E', WS_NOTE_UNPARK, 0}};
   ws_event_ring_t *of = &ring[number];
   for (char *end; *text; text = end + strspn(end, " ")) {
     const int64_t us = strtoll(text + 1, &end, 10);
@@ -58,15 +60,15 @@ static uint64_t make_up(uint32_t number, const char *text, uint64_t *slept)
       i++;
     const ws_note_t kind = letters[i].kind;
     const uint64_t group = 0x1000 + 0x1230u * letters[i].group;
-    const uint64_t address = kind == WS_NOTE_WAKE     ? POOL << 16
-                             : *text == 'T'           ? 0
-                             : kind == WS_NOTE_UNPARK ? (uint64_t)(us - 2) * US
-                                                      : group;
+    const uint64_t address = kind == WS_NOTE_WAKE           ? POOL << 16
+                             : *text == 'T' || *text == 'E' ? 0
+                             : kind == WS_NOTE_UNPARK       ? (uint64_t)(us - 2) * US
+                                                            : group;
     const bool counts = kind == WS_NOTE_PUSH;
     of->depth -= kind == WS_NOTE_RAN && of->depth > 0;
     ws_ring_put(of, (uint64_t)(BEGIN + us * US), kind,
                 counts                   ? 1
-                : kind == WS_NOTE_UNPARK ? *text == 'T'
+                : kind == WS_NOTE_UNPARK ? (*text == 'T') + 2 * (*text == 'E')
                                          : POOL + (letters[i].group == 1),
                 address);
     of->depth += kind == WS_NOTE_RUN;
@@ -180,6 +182,7 @@ static const row_t rows[] = {
     {WS_CAUSE_WAKE, .us = 120, .of = {"W0 " SHORT, "S-400 U62 R63 r90"}},
     {WS_CAUSE_WAKE, .us = 120, .of = {SHORT, "S-400 T62 R63 r90"}},
     {WS_CAUSE_NO_CPU, .us = 120, .of = {SHORT, "S-400 T100 R101 r110"}},
+    {WS_CAUSE_NO_CPU, .us = 120, .of = {SHORT, "S-400 E100 R101 r110"}}, // kept from going to sleep
     {WS_CAUSE_NO_CPU, .us = 120,
      .of = {"W-1 P0 W2 J2 R3 r31 R31 r59 R59 r87 j119", "S-2 Z50"}}, // by a signal
     {WS_CAUSE_SERIAL, .us = 200, .of = {"P0 J150 R151 r180 j200"}},
