@@ -8,6 +8,7 @@
 
 #define LEARNS 64u ///< bursts of a kind until its median is believed
 #define KINDS (sizeof(((ws_event_ring_t *)0)->learnt) / sizeof(ws_learnt_t))
+#define NOTE_NS 50000u ///< between two notes of a worker: they take 1 us
 #define RISEN_NS 2000u ///< a worker that is asleep is not up so soon after its call
 
 /// Note what the thread has used (ws_lack.h).
@@ -16,6 +17,7 @@ static void note_used(ws_event_ring_t *ring, uint64_t now_ns)
   uint64_t sleeps;
   const uint64_t cpu_ns = ws_os_used_ns(&sleeps);
   ws_ring_put(ring, now_ns, WS_NOTE_USED, sleeps, cpu_ns);
+  ring->noted_ns = now_ns;
 }
 
 /// The same, once in a burst or phase.
@@ -145,7 +147,8 @@ void ws_burst_note(const struct ws_pool_s *pool, ws_note_t kind, uint32_t small,
     return;
   }
   if (kind == WS_NOTE_USED) { // a worker has no task
-    note_used(ring, now_ns);
+    if (ws_clock_since(ring->noted_ns, now_ns) > NOTE_NS)
+      note_used(ring, now_ns);
     return;
   }
   ws_ring_put(ring, now_ns, kind, small, address);

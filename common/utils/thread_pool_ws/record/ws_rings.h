@@ -40,6 +40,7 @@ typedef struct ws_event_ring_s {
   ws_au64_t name[2]; ///< I 16 letters
   // P the owner's.
   uint32_t depth; ///< tasks that it is in
+  uint64_t noted_ns; ///< when it has last noted what it has used
   ws_span_t span;
   ws_learnt_t learnt[8];
   struct {
