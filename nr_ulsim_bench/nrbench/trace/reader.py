@@ -287,8 +287,8 @@ def epochs(times: np.ndarray, lost: Iterable[Lost]) -> np.ndarray:
 
 
 def new_lives(kinds: np.ndarray, pools: np.ndarray) -> list[int]:
-    """Where another process with the id of an ended one begins, as in a container that starts again: a
-    process gives no number to two pools. What was told of it right before belongs to it."""
+    """Where another process with the id of an ended one begins, as in a container that starts again. Pools of
+    one process have different numbers. Events that name a process come right before its first pool."""
     naming, found, seen, last = {KINDS.index(kind) for kind in NAMING}, list[int](), set[int](), 0
     for at in np.flatnonzero(kinds == FIRST[0]).tolist():
         seen.update(pd.unique(pools[last:at]).tolist())

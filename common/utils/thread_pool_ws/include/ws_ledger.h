@@ -22,7 +22,7 @@ typedef enum {
   WS_CAUSE_CALLED_LATE, ///< a push called the worker later than usual
   WS_CAUSE_NO_CPU, ///< a thread was runnable, and others, or the host, had its CPU
   WS_CAUSE_ASLEEP, ///< a task slept: a mutex, a blocking call, a sleep
-  WS_CAUSE_NO_CPU_OR_ASLEEP, ///< one of these two: no counter of Linux parts them
+  WS_CAUSE_NO_CPU_OR_ASLEEP, ///< one of these two: a sleep of the pool may have been none
   WS_CAUSE_QUOTA, ///< the control group's quota of CPU time was used up
   WS_CAUSE_LONG_TASK, ///< a task longer than the 99th percentile of its kind
   WS_CAUSE_LONGER_WORK, ///< the tasks took longer than usual in sum, and no single one explains it

@@ -223,10 +223,14 @@ void ws_lack_look(const ws_late_burst_t *burst)
   }
 }
 
-uint64_t ws_lack_wakes(uint32_t number, uint64_t *slow)
+uint64_t ws_lack_wakes(uint32_t number)
 {
-  *slow = of[number].slow_ns;
   return of[number].wakes_ns;
+}
+
+uint64_t ws_lack_slow(uint32_t number)
+{
+  return of[number].slow_ns;
 }
 
 ws_lack_t ws_lack_take(uint32_t number, uint64_t most)

@@ -203,9 +203,9 @@ static void give_to(ws_late_burst_t *burst, ws_cause_t cause, uint64_t ns)
 /// called, than there are CPUs.
 static void blame_threads(ws_late_burst_t *burst, const ws_work_t *work)
 {
-  uint64_t awake = work->awake, slow;
+  uint64_t awake = work->awake;
   for (uint32_t i = 0; i < ws_hint_load(&ws_rings.count); i++)
-    awake += ws_lack_wakes(i, &slow);
+    awake += ws_lack_wakes(i);
   const uint64_t more = ws_above(awake, ws_os_process_cpu_count() * (burst->end - burst->begin));
   give_to(burst, WS_CAUSE_OTHER_BURST, work->outside);
   give_to(burst, WS_CAUSE_OTHER_POOL, work->beside < more ? work->beside : more);
@@ -225,8 +225,8 @@ static void blame_rest(ws_late_burst_t *burst, const path_t *path)
     const bool is_of_pool = ws_stat_load(&ws_ring(i)->who) >> 16 == burst->pool;
     if (ws_ring(i) != burst->ring && (is_serial || !is_of_pool))
       continue;
-    uint64_t slow, left = left_of(burst, &path->usual);
-    const uint64_t wakes = ws_lack_wakes(i, &slow);
+    uint64_t left = left_of(burst, &path->usual);
+    const uint64_t wakes = ws_lack_wakes(i), slow = ws_lack_slow(i);
     add(burst, WS_CAUSE_NO_CPU, wakes < left ? wakes : left);
     const ws_lack_t lack = ws_lack_take(i, left_of(burst, &path->usual));
     add(burst, is_serial && lack.cause == WS_CAUSE_ASLEEP ? WS_CAUSE_SERIAL : lack.cause, lack.ns);

@@ -144,7 +144,7 @@ static void add_what_is_known(ws_late_burst_t *burst)
   burst->was_stopped = burst->begin < kept.stop_to && burst->end > kept.stop_from;
 }
 
-/// @param places  late bursts so far, before the threads' counters were noted
+/// @param places  late bursts so far
 /// @return the worst late burst, of a kind whose median is learnt: ns over its limit. *since_ns: its begin
 static uint64_t examine(uint64_t places, uint64_t until_cpu_ns, uint64_t *since_ns)
 {
