@@ -2,6 +2,7 @@
 """tpool-ws late on journals, windows and records that a test writes; test_live_program.py has a pool's."""
 
 import ctypes
+import itertools
 import os
 import random
 import re
@@ -17,6 +18,7 @@ from test_trace_rings import FUNC, GROUP, JOIN, JOINER, PARK, POOL, REAL_NS, RUN
 
 from nrbench.live import cli
 from nrbench.live import record as layout
+from nrbench.live.late import LEGEND
 from nrbench.live.page import CAUSES, TO_DO
 from nrbench.live.record import BURST, BURST_BYTES, BURSTS_AT, EVENTS, MINUTE, MINUTE_BYTES, MINUTE_NS
 from nrbench.trace.record import TraceError
@@ -33,7 +35,7 @@ HOUR_NS = 60 * MINUTE_NS
 TOLD = """
 1. 2001-09-09 01:46:40.000000 UTC gnb[7] pool 1: 0.2 us, limit 0.1, 0.1 over, long task: CAUSES
    thread 7, first task after 0.0 us; longest task: nr-softmodem+0x0 0.2 us, thread 8 on CPU 3
-   = task   w wait   z sleep   ! woken, does not run yet   . no task, or own code   blank: not known
+   LEGEND
    tpool-ws-gnb-7-999999999999999300.record
                            |      -----------------------burst------------------------      |
    gnb 7                   |      .....====================wwwwwwwwwwwwwwwwwwwwwwwww..      |
@@ -114,7 +116,8 @@ def test_a_burst_its_causes_and_what_the_threads_did(tmp_path, late):
     give_maps(tmp_path / NAME, "/none/nr-softmodem")
     status, out, err = late()
     first, second, third, rest = out.split("\n", 3)
-    assert (status, err, rest) == (0, "", TOLD.replace("CAUSES", "long task 0.1, slow wake 0.0"))
+    told = TOLD.replace("CAUSES", "long task 0.1, slow wake 0.0").replace("LEGEND", LEGEND)
+    assert (status, err, rest) == (0, "", told)
     at = "2001-09-09 01:46"
     reach = f"minutes from {at} UTC to {at} UTC, late bursts from {at} UTC, until {at}:40.000 UTC"
     assert first.endswith(f".journal: {reach}; 12 older files were removed")
@@ -131,22 +134,52 @@ def drawn(out):
 
 def test_what_is_not_known_is_blank(tmp_path, late):
     """Of a ring that was overwritten, and of a process that was killed. A thread that sleeps sleeps until the
-    file was written."""
+    file was written, or in a wait until the last task of its group has ended: one did at 1100."""
     journal(tmp_path, {})
     full = [(5000, PARK, 0, 0)] * (EVENTS - 2) + WORKER[2:]  # the oldest is overwritten by the newest
     asleep, task = [(990, PARK, 0, 0)], [(990, RUN, POOL, FUNC)]
-    waits = [(990, JOIN, POOL, GROUP), (1010, SLEEP, POOL, 0), (1060, layout.SLEPT, POOL, 0)]
+    waits = [(990, JOIN, POOL, GROUP + 1), (1010, SLEEP, POOL, 0), (1060, layout.SLEPT, POOL, 0)]
+    called = [(990, JOIN, POOL, GROUP), (1095, SLEEP, POOL, 0), (1130, layout.SLEPT, POOL, 0)]
     rings = (
         ring(full, 8, POOL << 16, head=EVENTS + 3),
         ring(asleep, 9, POOL << 16),
         ring(task, 10, POOL << 16),
         ring(waits, 11, POOL << 16),
+        ring(called, 12, POOL << 16),
     )
-    record(tmp_path, ring(JOINER, 7), *rings, name=NAME, rings=5, **NOW, until_ns=1150)
+    record(tmp_path, ring(JOINER, 7), *rings, name=NAME, rings=6, **NOW, until_ns=1150)
     rows = drawn(late()[1])
     assert rows["gnb 8"] == " " * 14 + "=" * 39 + " " * 11
     assert rows["gnb 9"] == "   " + "z" * 40 + " " * 21 and rows["gnb 10"] == "   " + "=" * 40 + " " * 21
     assert rows["gnb 11"] == "   " + "w" * 5 + "z" * 13 + "w" * 22 + " " * 21
+    assert rows["gnb 12"] == "   " + "w" * 26 + "zz" + "!" * 7 + "w" * 5 + " " * 21
+
+
+def test_a_thread_that_had_no_cpu(tmp_path, late):
+    """A worker, in the longer of its tasks; one that slept by itself, and one that may have. A thread outside
+    the pool, in its wait: of its own code after that nothing is known."""
+    push, joined, ran, rose, used = (getattr(layout, name) for name in "PUSH JOINED RAN UNPARK USED".split())
+
+    def thread(tid, who, *events):
+        return ring([(1000 * at, kind, small, of) for at, kind, small, of in events], tid, who)
+
+    def worker(tid, slept, sleep_us):
+        first = [(1, used, 1020, (1 << 48) - 29_000), (10, RUN, POOL, FUNC), (19, ran, POOL, GROUP)]
+        sleep = [(19, SLEEP, 0, 0), (19 + sleep_us, rose, 0, 0)]
+        last = [(35, RUN, POOL, FUNC), (75, ran, POOL, GROUP), (76, used, (1020 + slept) % 1024, 1000)]
+        return thread(tid, POOL << 16 | tid, *first, *sleep, *last)
+
+    burst = [(8, push, 2, GROUP), (9, used, 5, 7), (10, JOIN, POOL, GROUP), (72, joined, POOL, GROUP)]
+    later = [(72, used, 5, 20_007), (200, push, 2, GROUP), (201, used, 5, 21_007)]
+    rings = (thread(7, 0, *burst, *later), *itertools.starmap(worker, ((8, 1, 12), (9, 2, 12), (10, 1, 5))))
+    record(tmp_path, *rings, name=NAME, rings=4, own_ns=300_000, real_ns=REAL_NS + 300_000)
+    journal(tmp_path, {"end_ns": 72_000, "length_ns": 64_000})
+    rows = drawn(late()[1])
+    found = [[letter + str(len([*of])) for letter, of in itertools.groupby(rows[f"gnb {tid}"].strip(" ."))]
+             for tid in range(7, 11)]  # fmt: skip
+    assert [" ".join(of) for of in found] == [
+        "w16 r36", "=8 z10 .3 =6 r27", "=8 z10 .3 =6 z27", "=8 z4 .9 ?33",
+    ]  # fmt: skip
 
 
 def test_of_lives_with_one_number_its_own_is_chosen(tmp_path, late):

@@ -10,7 +10,7 @@ import time
 from collections import defaultdict
 from contextlib import suppress
 from types import SimpleNamespace
-from typing import Iterator, Mapping, Sequence
+from typing import Iterable, Iterator, Mapping, Sequence
 
 from nrbench.live import record
 from nrbench.live.ab import seconds
@@ -18,11 +18,15 @@ from nrbench.live.page import CAUSES, LiveError
 from nrbench.live.record import MINUTE_NS, Journal, Piece, function_at
 
 COLUMNS, MARGIN = 64, 10
-LEGEND = "= task   w wait   z sleep   ! woken, does not run yet   . no task, or own code   blank: not known"
+LEGEND = (
+    "= task  w wait  z sleep  ! woken, does not run yet  r runnable, no CPU  ? r or z"
+    "  . no task, or own code  blank: not known"
+)
 WHEN = re.compile(r"(?:((?:19|20)\d\d)-(0[1-9]|1[0-2])-(\d\d)[ T])?([01]?\d|2[0-3]):([0-5]\d)")
 NAMED = re.compile(r"tpool-ws-(.+)-(\d{1,10})-(\d{1,20})")
 SKEW_NS = 10**9  # of times that belong together
 SHOWN = 20  # windows
+AWAKE_NS, ASLEEP_NS, LEAST_NS = 2_000, 10_000, 20_000  # as in ws_lack.c
 IN_WAITS = (record.RUN, record.RAN, record.WAKE, record.SLEEP, record.SLEPT, record.USED)
 Span = tuple[int, int, str]  # begin and end in ns, and a letter
 
@@ -65,21 +69,28 @@ def parts(shares: Sequence[float]) -> str:
     return ", ".join(f"{cause} {us(ns)}" for ns, cause in found) or "no cause"
 
 
-def spans(events: list[tuple[int, int]], is_worker: bool, until_ns: int) -> Iterator[Span]:
+def spans(
+    events: list[tuple[int, int]], is_worker: bool, until_ns: int, ended: Mapping[int, list[int]]
+) -> Iterator[Span]:
     """What a thread does from its first event on, with letters; if it ran a task, waited or slept at the last
-    one, also until @p until_ns: there was no later event then."""
-    inside, base, state, since = "", "." if is_worker else " ", " ", 0
+    one, also until @p until_ns: there was no later event then. @param ended  when tasks of a group ended"""
+    inside, base, state, since, group = "", "." if is_worker else " ", " ", 0, 0
     for ns, what in events:
         kind, in_task, address = what & 31, what >> 5 & 1, what >> 16
-        if kind == record.UNPARK and address:
-            called = max(since, ns - address)
+        if kind == record.JOIN:
+            group = address
+        called = ns - address if kind == record.UNPARK and address else 0
+        if kind == record.SLEPT:  # the last task that it waits for has called it
+            called = max((at for at in ended.get(group, ()) if since < at <= ns), default=0)
+        if called:
+            called = max(since, called)
             yield since, called, state
             state, since = "!", called
         yield since, ns, state
-        ended = {record.RAN: "=", record.JOINED: "w"}.get(kind)
-        if ended and inside.endswith(ended):
+        outer = {record.RAN: "=", record.JOINED: "w"}.get(kind)
+        if outer and inside.endswith(outer):
             inside = inside[:-1]
-        elif ended or not inside:  # it began before
+        elif outer or not inside:  # it began before
             inside = "=" * in_task
         inside += {record.RUN: "=", record.JOIN: "w"}.get(kind, "")
         if kind not in IN_WAITS:  # else a thread outside the pool may be in one that began before
@@ -89,7 +100,43 @@ def spans(events: list[tuple[int, int]], is_worker: bool, until_ns: int) -> Iter
         yield since, max(since, until_ns), state
 
 
-def drawn(of: Iterator[Span], begin: int, end: int) -> str:
+def lacks(events: list[tuple[int, int]], is_worker: bool) -> Iterator[tuple[int, Span]]:
+    """For how long a thread had no CPU between two of its notes, with a letter for the reason: it slept more
+    often than the pool made it, or it did not, or it may have. As in ws_lack.c."""
+    note, asleep_ns, certain, possible = (0, 0), 0, 0, 0
+    for (ns, what), (next_ns, next_what) in zip(events, events[1:]):
+        kind = what & 31
+        if kind == record.USED:
+            note, asleep_ns, certain, possible = (ns, what), 0, 0, 0
+        if kind == record.SLEEP:
+            asleep_ns += next_ns - ns
+            certain += next_ns - ns > ASLEEP_NS
+            possible += next_ns - ns > AWAKE_NS
+        is_whole = note[0] and (is_worker or kind in (record.JOINED, record.PHASE_END))
+        if is_whole and next_what & 31 == record.USED:
+            used_ns = ((next_what >> 16) - (note[1] >> 16)) % (1 << 48)
+            slept = ((next_what >> 6) - (note[1] >> 6)) % (1 << 10)
+            letter = "z" if slept > possible else "?" if slept > certain else "r"
+            yield next_ns - note[0] - asleep_ns - used_ns, (note[0], next_ns, letter)
+
+
+def with_lacks(of: list[Span], found: Iterator[tuple[int, Span]]) -> list[Span]:
+    """At which time a thread had no CPU is not known: at the end of what took longest."""
+    for left_ns, (begin, end, letter) in found:
+        if left_ns < LEAST_NS:
+            continue
+        inside = [at for at, (since, until, state) in enumerate(of)
+                  if begin <= since and until <= end and state not in "z!"]  # fmt: skip
+        for at in sorted(inside, key=lambda at: of[at][0] - of[at][1]):
+            since, until, state = of[at]
+            part = max(0, min(left_ns, until - since))
+            of[at] = since, until - part, state
+            of.append((until - part, until, letter))
+            left_ns -= part
+    return of
+
+
+def drawn(of: Iterable[Span], begin: int, end: int) -> str:
     """A letter for each part of the time: of what it mostly was."""
     cells, step = [defaultdict[str, float](float) for _ in range(COLUMNS)], (end - begin) / COLUMNS
     for since, until, state in of:
@@ -106,9 +153,14 @@ def picture(piece: Piece, burst: SimpleNamespace) -> Iterator[str]:
     begin, end = burst.end_ns - burst.length_ns - margin, burst.end_ns + margin
     is_cut = piece.path.endswith(".record") and piece.until_ns != record.ENDED
     until_ns, alike = piece.until_ns if is_cut else piece.own_ns, defaultdict[str, list[str]](list)
-    for ring in piece.rings():
-        row = drawn(spans(ring.events(), ring.who != 0, until_ns), begin, end)
-        alike[row].append(f"{ring.name} {ring.tid}")
+    rings, ended = [(ring, ring.events()) for ring in piece.rings()], defaultdict[int, list[int]](list)
+    for ns, what in (event for _, events in rings for event in events if begin <= event[0] <= end):
+        if what & 31 == record.RAN:
+            ended[what >> 16].append(ns)
+    for ring, events in rings:
+        is_worker = ring.who != 0
+        row = with_lacks([*spans(events, is_worker, until_ns, ended)], lacks(events, is_worker))
+        alike[drawn(row, begin, end)].append(f"{ring.name} {ring.tid}")
     alike.pop(" " * COLUMNS, None)
     yield f"{'':23} |{'burst'.center(COLUMNS - 12, '-').center(COLUMNS)}|"
     for row, names in alike.items():
