@@ -88,12 +88,13 @@ static void end_burst(ws_event_ring_t *ring, uint64_t now_ns)
 static bool add_to_last(ws_event_ring_t *ring, uint64_t group)
 {
   const uint64_t head = ws_own_load(&ring->head);
-  ws_au64_t *last = &ring->event[(head - 1) % WS_RING_EVENTS].what;
-  const uint64_t what = head > 0 ? ws_own_load(last) : 0; // else it is of the ring's last owner
-  const bool is_same = ws_event_kind(what) == WS_NOTE_PUSH && ws_event_address(what) == group
-                       && ws_event_small(what) < WS_EVENT_SMALL_MAX;
+  ws_ring_event_t *const event = &ring->event[(head - 1) % WS_RING_EVENTS];
+  const ws_seen_t last = ws_event_read(event);
+  const bool is_same = head > 0 // else it is of the ring's last owner
+                       && last.kind == WS_NOTE_PUSH && last.address == group
+                       && last.small < WS_EVENT_SMALL_MAX;
   if (is_same)
-    ws_stat_store(last, ws_event_once_more(what));
+    ws_stat_store(&event->what, ws_event_what(WS_NOTE_PUSH, last.inside, last.small + 1, group));
   return is_same;
 }
 

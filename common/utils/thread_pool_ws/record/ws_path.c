@@ -14,13 +14,13 @@
 
 #include "ws_lack.h"
 #include "ws_seen.h"
-#include "ws_usual.h"
 
 #define STEPS 1024u ///< of a walk: a longer one is of very many tasks
 
 /// A walk back.
 typedef struct {
   ws_usual_t usual;
+  ws_work_t work;
   uint32_t number; ///< of the ring
   uint64_t at; ///< of the event `to` there
   ws_seen_t to;
@@ -34,7 +34,6 @@ typedef struct {
 static struct {
   uint64_t at; ///< below its end, or below what the walk has come to
   uint64_t lacked; ///< of its tasks on the path
-  bool takes_part;
 } of[WS_RINGS];
 
 static void add(ws_late_burst_t *burst, ws_cause_t cause, uint64_t ns)
@@ -50,6 +49,12 @@ static uint64_t left_of(const ws_late_burst_t *burst, const ws_usual_t *usual)
   const uint64_t length =
       burst->usual < burst->limit ? burst->usual : on_time; // of its kind, if that is known
   return ws_above(burst->end - burst->begin, length + burst->sum);
+}
+
+/// Blame as much as has no cause yet, at most @p ns.
+static void add_left(ws_late_burst_t *burst, const ws_usual_t *usual, ws_cause_t cause, uint64_t ns)
+{
+  add(burst, cause, ws_least(ns, left_of(burst, usual)));
 }
 
 /// @return the share of tasks that it has more than usual
@@ -71,7 +76,7 @@ static bool go_to_last(path_t *path, ws_note_t kind, uint64_t address, uint64_t 
   for (uint32_t i = 0; i < ws_hint_load(&ws_rings.count); i++) {
     const ws_event_ring_t *ring = ws_ring(i);
     ws_seen_t it;
-    if (!of[i].takes_part || i == number)
+    if (!path->work.of[i].takes_part || i == number)
       continue;
     for (uint64_t at = of[i].at; ws_seen_back(ring, &at, &it) && it.ns > until;)
       of[i].at = at;
@@ -98,7 +103,7 @@ static bool jump(ws_late_burst_t *burst, path_t *path, uint64_t since)
                         || (wakes && go_to_last(path, WS_NOTE_WAKE, who, since));
   const uint64_t took = ws_clock_since(path->to.ns, to.ns);
   if (was_told)
-    add(burst, ws_lack_is_taken(took) ? WS_CAUSE_NO_CPU : WS_CAUSE_WAKE,
+    add(burst, ws_work_is_taken(took) ? WS_CAUSE_NO_CPU : WS_CAUSE_WAKE,
         ws_above(took, ws_hint_load(&ws_rings.wake_ns)));
   return was_told || (!joins && go_to_last(path, WS_NOTE_PUSH, 0, since));
 }
@@ -156,12 +161,13 @@ static void step(ws_late_burst_t *burst, path_t *path, ws_seen_t it)
 /// What the path does not explain: by their shares of all work, tasks that lacked a CPU, that waited for
 /// another pool, that are longer in sum, more, or of other bursts. Of time that others had to do more because
 /// one thread was in a long task, the path shows nothing.
-static void blame_work(ws_late_burst_t *burst, const path_t *path, const ws_work_t *work)
+static void blame_work(ws_late_burst_t *burst, const path_t *path)
 {
   const ws_usual_t *usual = &path->usual;
+  const ws_work_t *work = &path->work;
   uint64_t part[WS_CAUSES + 1] = {0}, lacked = path->lacked, of_longest = 0; // the last cause is none
   for (uint32_t i = 0; i < ws_hint_load(&ws_rings.count); i++) {
-    const ws_lack_t lack = ws_lack_take(i, ws_above(work->over[i], of[i].lacked));
+    const ws_lack_t lack = ws_lack_take(i, ws_above(work->of[i].over, of[i].lacked));
     part[lack.cause] += lack.ns;
     lacked += lack.ns;
     of_longest = i == work->number ? lack.ns + of[i].lacked : of_longest;
@@ -193,49 +199,38 @@ static void blame_work(ws_late_burst_t *burst, const path_t *path, const ws_work
 
 static void give_to(ws_late_burst_t *burst, ws_cause_t cause, uint64_t ns)
 {
-  uint64_t *const without = &burst->part[WS_CAUSE_NO_CPU];
-  const uint64_t part = ns < *without ? ns : *without;
-  *without -= part;
+  const uint64_t part = ws_least(ns, burst->part[WS_CAUSE_NO_CPU]);
+  burst->part[WS_CAUSE_NO_CPU] -= part;
   burst->part[cause] += part;
-}
-
-/// Other threads of the process had those CPUs: of another burst; or of another pool, if more are awake, or
-/// called, than there are CPUs.
-static void blame_threads(ws_late_burst_t *burst, const ws_work_t *work)
-{
-  uint64_t awake = work->awake;
-  for (uint32_t i = 0; i < ws_hint_load(&ws_rings.count); i++)
-    awake += ws_lack_wakes(i);
-  const uint64_t more = ws_above(awake, ws_os_process_cpu_count() * (burst->end - burst->begin));
-  give_to(burst, WS_CAUSE_OTHER_BURST, work->outside);
-  give_to(burst, WS_CAUSE_OTHER_POOL, work->beside < more ? work->beside : more);
 }
 
 static void blame_rest(ws_late_burst_t *burst, const path_t *path)
 {
-  const ws_work_t work = ws_usual_work(burst);
-  const uint64_t late = path->usual.key ? ws_above(work.first, path->usual.first) : 0;
-  add(burst, WS_CAUSE_STARTED_LATE, late < path->serial ? late : path->serial);
-  blame_work(burst, path, &work);
-  if (more_of(burst, &path->usual) == 0) // bursts of this kind always take so long
+  const ws_usual_t *usual = &path->usual;
+  const ws_work_t *work = &path->work;
+  const uint64_t length = burst->end - burst->begin,
+                 late = usual->key ? ws_above(work->first, usual->first) : 0;
+  add(burst, WS_CAUSE_STARTED_LATE, ws_least(late, path->serial));
+  blame_work(burst, path);
+  if (more_of(burst, usual) == 0) // bursts of this kind always take so long
     add(burst, WS_CAUSE_TOO_FEW, ws_above(burst->usual, burst->limit));
   // Others beside the path did not make a burst late that is serial.
-  const bool is_serial = path->serial > (burst->end - burst->begin) / 2;
+  const bool is_serial = path->serial > length / 2;
   for (uint32_t i = 0; i < ws_hint_load(&ws_rings.count); i++) {
     const bool is_of_pool = ws_stat_load(&ws_ring(i)->who) >> 16 == burst->pool;
     if (ws_ring(i) != burst->ring && (is_serial || !is_of_pool))
       continue;
-    uint64_t left = left_of(burst, &path->usual);
-    const uint64_t wakes = ws_lack_wakes(i), slow = ws_lack_slow(i);
-    add(burst, WS_CAUSE_NO_CPU, wakes < left ? wakes : left);
-    const ws_lack_t lack = ws_lack_take(i, left_of(burst, &path->usual));
+    add_left(burst, usual, WS_CAUSE_NO_CPU, work->of[i].taken);
+    const ws_lack_t lack = ws_lack_take(i, left_of(burst, usual));
     add(burst, is_serial && lack.cause == WS_CAUSE_ASLEEP ? WS_CAUSE_SERIAL : lack.cause, lack.ns);
-    left = left_of(burst, &path->usual);
-    add(burst, WS_CAUSE_WAKE, slow < left ? slow : left);
+    add_left(burst, usual, WS_CAUSE_WAKE, work->of[i].slow);
   }
-  add(burst, is_serial ? WS_CAUSE_SERIAL : WS_CAUSE_UNKNOWN,
-      left_of(burst, &path->usual) + 1); // a cause in any case
-  blame_threads(burst, &work);
+  add(burst, is_serial ? WS_CAUSE_SERIAL : WS_CAUSE_UNKNOWN, left_of(burst, usual) + 1); // one in any case
+  // Other threads of the process had those CPUs: of another burst; or of another pool, if more are awake, or
+  // called, than there are CPUs.
+  const uint64_t more = ws_above(work->awake, ws_os_process_cpu_count() * length);
+  give_to(burst, WS_CAUSE_OTHER_BURST, work->outside);
+  give_to(burst, WS_CAUSE_OTHER_POOL, ws_least(work->beside, more));
 }
 
 void ws_path_blame(ws_late_burst_t *burst)
@@ -247,12 +242,11 @@ void ws_path_blame(ws_late_burst_t *burst)
   }
   path_t path = {.usual = ws_usual_of(burst), .to.ns = burst->end};
   uint64_t *const part = burst->part;
-  ws_lack_look(burst);
+  path.work = ws_work_of(burst, &path.usual, NULL);
+  ws_lack_look(burst, &path.work);
   for (uint32_t i = 0; i < ws_hint_load(&ws_rings.count); i++) {
-    uint64_t at = of[i].at = ws_seen_until(ws_ring(i), burst->end);
+    of[i].at = ws_seen_until(ws_ring(i), burst->end);
     of[i].lacked = 0;
-    ws_seen_t last;
-    of[i].takes_part = ws_seen_back(ws_ring(i), &at, &last) && last.ns >= burst->begin;
     path.number = ws_ring(i) == burst->ring ? i : path.number;
   }
   path.at = of[path.number].at;

@@ -11,7 +11,6 @@
 #include "ws_file.h"
 #include "ws_journal_write.h"
 #include "ws_lack.h"
-#include "ws_usual.h"
 
 #define PERIOD_NS 10000000u
 #define SHARE 10u ///< it rests so many times as long as it has used its CPU
@@ -248,7 +247,7 @@ static void *scribe(void *unused)
     const uint64_t places = ws_stat_load(&own.places);
     watch(ws_os_now_ns(), places != kept.place);
     ws_lack_learn();
-    ws_usual_learn();
+    ws_work_learn();
     const uint64_t over_ns = examine(places, cpu_ns + (ends ? LAST_NS : PASS_NS), &since_ns);
     write_files(ws_os_now_ns(), over_ns, since_ns, ends);
     const uint64_t rest_ns = (own_cpu_ns() - cpu_ns) * SHARE;

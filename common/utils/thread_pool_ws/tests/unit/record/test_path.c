@@ -3,7 +3,6 @@
 /// The causes of a late burst, from rings and counters that are made up. A tick is a nanosecond here.
 #include "../../../record/ws_lack.h"
 #include "../../../record/ws_path.h"
-#include "../../../record/ws_usual.h"
 #include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
@@ -100,7 +99,7 @@ static void learn(uint64_t key, bool in_phase, uint64_t number)
   ring[JOINER].on_time.pool.v = POOL;
   ring[JOINER].on_time.key.v = key;
   ring[JOINER].on_time.pushed.v = TASKS;
-  ws_usual_learn();
+  ws_work_learn();
 }
 
 /// @return the main cause
