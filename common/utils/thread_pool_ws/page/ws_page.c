@@ -44,6 +44,7 @@ struct ws_page_its_s {
   bool is_unseen; ///< there is no file, and a warning said so
   ws_page_request_t hold; ///< by which it is held; what was changed since, and what was in force before
   ws_histogram_t starts; ///< workers write. If two do so at once, one value may get lost
+  char line[LINE]; ///< for the log, "" = there is none
   ws_page_part_t part; ///< as it is written
 };
 
@@ -62,7 +63,7 @@ static struct {
   bool used[WS_PAGE_POOLS + 1]; ///< places; the last one never
 } own;
 
-/// Until end_own(). In the child of a fork there is no page, and maybe a guard that held the mutex.
+/// Take the mutex. In the child of a fork there is no page, and maybe a guard that held the mutex.
 static void begin_own(void)
 {
   ws_os_fork_hold();
@@ -75,11 +76,6 @@ static void begin_own(void)
   }
   ws_os_fork_let();
   pthread_mutex_lock(&own.mutex); // without the other: a guard that has this one may make a thread
-}
-
-static void end_own(void)
-{
-  pthread_mutex_unlock(&own.mutex);
 }
 
 /// Remove the files of this user's killed processes.
@@ -166,7 +162,7 @@ __attribute__((destructor)) static void end_page(void)
   begin_own();
   remove_page();
   own.ended = true;
-  end_own();
+  pthread_mutex_unlock(&own.mutex);
 }
 
 static ws_page_settings_t in_force(const struct ws_pool_s *pool)
@@ -190,8 +186,7 @@ static const char *settings_text(char text[TEXT], const ws_page_settings_t *sett
 }
 
 /// @return why nothing of the request is done; NULL = all of it is
-static const char *apply(struct ws_pool_s *pool, uint32_t what, const ws_page_settings_t *wanted,
-                         const char *copy_failed)
+static const char *apply(struct ws_pool_s *pool, uint32_t what, const ws_page_settings_t *wanted)
 {
   const uint64_t deadline_ns = wanted->deadline_ns;
   if (what == 0 || what & ~WS_PAGE_ALL || (what & WS_PAGE_HOLD && what & WS_PAGE_RECORD))
@@ -204,8 +199,6 @@ static const char *apply(struct ws_pool_s *pool, uint32_t what, const ws_page_se
     return "cap is above the number of workers";
   if (what & WS_PAGE_DEADLINE && deadline_ns != WS_DEADLINE_AUTO && deadline_ns > WS_SPIN_LEAD_NS_MAX)
     return "deadline_us is none of auto, 0.001 to 10000, and 0 for none";
-  if (what & WS_PAGE_RECORD && copy_failed)
-    return copy_failed;
   if (what & WS_PAGE_DEADLINE && !ws_flight_judge(pool, deadline_ns))
     return "no memory is left for the events that show what is late";
   if (what & WS_PAGE_SPIN)
@@ -217,18 +210,20 @@ static const char *apply(struct ws_pool_s *pool, uint32_t what, const ws_page_se
   return NULL;
 }
 
-/// Do all that the request asks, or nothing. @param line  for the log
-static void change(struct ws_pool_s *pool, struct ws_page_its_s *its, const ws_page_request_t *request,
-                   const char *how, const char *copy_failed, char line[LINE])
+/// Do all that the request asks, or nothing.
+/// @param refusal  why nothing is done; NULL = it may be done
+static void change(struct ws_pool_s *pool, const ws_page_request_t *request, const char *how,
+                   const char *refusal)
 {
+  struct ws_page_its_s *its = pool->live.its;
   ws_page_known_t *known = &its->part.known;
   char was[TEXT], is[TEXT];
   known->was = in_force(pool);
-  const char *why = apply(pool, request->what, &request->wanted, copy_failed);
+  const char *why = refusal ? refusal : apply(pool, request->what, &request->wanted);
   known->is = in_force(pool);
   snprintf(known->reason, sizeof(known->reason), "%s", why ? why : "");
-  snprintf(line, LINE, "pool %s, %s process %u (%s): %s%s%s", known->name, how, request->pid, request->who,
-           why ? "refused" : settings_text(was, &known->was), why ? ": " : " -> ",
+  snprintf(its->line, LINE, "pool %s, %s process %u (%s): %s%s%s", known->name, how, request->pid,
+           request->who, why ? "refused" : settings_text(was, &known->was), why ? ": " : " -> ",
            why ? why : settings_text(is, &known->is));
 }
 
@@ -304,22 +299,23 @@ static bool write_part(const struct ws_pool_s *pool, struct ws_page_its_s *its)
   return is_put && put(at, part, sizeof(even));
 }
 
-/// See whether who holds the pool is still there; else take a new request. @param line  for the log
-static void take_request(struct ws_pool_s *pool, struct ws_page_its_s *its, char line[LINE])
+/// See whether who holds the pool is still there; else take a new request.
+static void take_request(struct ws_pool_s *pool)
 {
+  struct ws_page_its_s *its = pool->live.its;
   ws_page_known_t *known = &its->part.known;
   ws_page_request_t request;
   const bool is_there = read_request(its, &request) && !lock_byte(F_OFD_GETLK, F_WRLCK, WS_PAGE_ASKER);
   if (known->held && !(is_there && request.session == its->hold.session)) {
     known->held = 0;
-    change(pool, its, &its->hold, "no longer held by", NULL, line);
+    change(pool, &its->hold, "no longer held by", NULL);
   } else if (is_there && request.number != 0) {
     const uint64_t key = request.session ^ (uint64_t)request.number << 32;
-    const char *copy_failed = request.what & WS_PAGE_RECORD ? ws_flight_copy(key) : NULL;
-    if (copy_failed && strcmp(copy_failed, WS_FLIGHT_LATER) == 0)
+    const char *refusal = request.what & WS_PAGE_RECORD ? ws_flight_copy(key) : NULL;
+    if (refusal && strcmp(refusal, WS_FLIGHT_LATER) == 0)
       return; // it is answered when the copy is there
     known->answered = request.number;
-    change(pool, its, &request, "asked by", copy_failed, line);
+    change(pool, &request, "asked by", refusal);
     if (!(request.what & WS_PAGE_HOLD) || known->reason[0])
       return;
     request.what |= known->held ? its->hold.what : 0;
@@ -330,8 +326,9 @@ static void take_request(struct ws_pool_s *pool, struct ws_page_its_s *its, char
 }
 
 /// @return why the pool's part is not written; NULL = it is
-static const char *look_into(struct ws_pool_s *pool, struct ws_page_its_s *its, char line[LINE])
+static const char *look_into(struct ws_pool_s *pool)
 {
+  struct ws_page_its_s *its = pool->live.its;
   ws_page_request_t request = {0};
   if (own.ended)
     return NULL;
@@ -344,7 +341,7 @@ static const char *look_into(struct ws_pool_s *pool, struct ws_page_its_s *its, 
     return why;
   const bool takes = is_due && lock_byte(F_OFD_SETLK, F_WRLCK, WS_PAGE_TAKE); // else it is being written
   if (takes)
-    take_request(pool, its, line);
+    take_request(pool);
   if (!write_part(pool, its))
     why = strerror(errno);
   if (takes)
@@ -357,11 +354,11 @@ static void look(struct ws_pool_s *pool)
 {
   struct ws_page_its_s *its = pool->live.its;
   const uint64_t now_ns = ws_os_now_ns();
-  char line[LINE] = "";
   if (now_ns < its->next_ns || pthread_mutex_trylock(&own.mutex) != 0)
     return;
+  its->line[0] = '\0';
   its->part.known.written_ns = now_ns;
-  const char *why = its->place < WS_PAGE_POOLS ? look_into(pool, its, line) : "it has room for 1024 pools";
+  const char *why = its->place < WS_PAGE_POOLS ? look_into(pool) : "it has room for 1024 pools";
   const bool is_news = its->is_unseen != (why != NULL);
   if (is_news) {
     own.head.unseen += why ? 1 : UINT32_MAX;
@@ -374,8 +371,8 @@ static void look(struct ws_pool_s *pool)
     ws_warn(&pool->settings, "live=1: tpool-ws does not see pool %s: " FOLDER ": %s", its->part.known.name,
             why);
   its->is_unseen = why;
-  if (line[0])
-    ws_warn(&pool->settings, "%s", line);
+  if (its->line[0])
+    ws_warn(&pool->settings, "%s", its->line);
 }
 
 void ws_page_begin(struct ws_pool_s *pool)
@@ -391,7 +388,7 @@ void ws_page_begin(struct ws_pool_s *pool)
     its->place++;
   own.used[its->place] = its->place < WS_PAGE_POOLS;
   own.pools++;
-  end_own();
+  pthread_mutex_unlock(&own.mutex);
   look(pool); // until the guard's first
 }
 
@@ -407,7 +404,7 @@ void ws_page_end(struct ws_pool_s *pool)
     remove_page();
   put(offsetof(ws_page_t, part[its->place].known.id), &(uint64_t){0}, sizeof(uint64_t));
   put(0, &own.head, sizeof(own.head));
-  end_own();
+  pthread_mutex_unlock(&own.mutex);
   pool->live = (ws_live_t){0};
   free(its);
 }

@@ -44,6 +44,14 @@ static inline uint64_t ws_journal_bursts_at(uint64_t minute)
   return WS_JOURNAL_BURSTS_AT + minute % WS_JOURNAL_MINUTES * WS_JOURNAL_PLACES * sizeof(ws_journal_burst_t);
 }
 
+/// @return whether an open file is a journal of this version, or nothing is written yet: then *head is 0
+bool ws_journal_read_head(int file, ws_journal_head_t *head);
+
+/// @brief Read the late bursts of a minute's row.
+/// @return how many there are: some may not have been written, and another minute may have their places by now
+uint32_t ws_journal_read_bursts(int file, const ws_journal_minute_t *row,
+                                ws_journal_burst_t burst[WS_JOURNAL_PLACES]);
+
 /// @brief Begin. The first late burst, count or write makes the file. @param life  ws_journal_burst_t.life
 void ws_journal_begin(const char *folder, const char *program, uint32_t pid, uint32_t life);
 

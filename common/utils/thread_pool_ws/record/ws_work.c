@@ -123,21 +123,12 @@ static void see_tasks(look_t *look, walk_t *walk, const ws_seen_t *it, uint64_t 
     walk->end = 0;
 }
 
-/// @return when the thread's last sleep has begun, until whose @p last event it has walked
-static uint64_t slept_since(const ws_event_ring_t *ring, uint64_t at, ws_seen_t last)
+/// @return the time of the last event that is no sleep, from @p it at @p at back
+static uint64_t awake_until(const ws_event_ring_t *ring, uint64_t at, ws_seen_t it)
 {
-  while (last.kind == WS_NOTE_SLEEP && ws_seen_back(ring, &at, &last))
+  while (it.kind == WS_NOTE_SLEEP && ws_seen_back(ring, &at, &it))
     ; // a signal, or a stop, ends a sleep, and another one begins
-  return last.ns;
-}
-
-/// Add how late a thread took a task, or rose. @param usual_ns  that this takes
-static void add_wake(ws_part_t *part, uint64_t late_ns, uint64_t usual_ns)
-{
-  if (ws_work_is_taken(late_ns))
-    part->taken += late_ns;
-  else
-    part->slow += ws_above(late_ns, usual_ns);
+  return it.ns;
 }
 
 /// @param at  the place of the event
@@ -145,27 +136,24 @@ static void see_wakes(const look_t *look, const walk_t *walk, uint64_t at, const
 {
   const ws_seen_t *next = &walk->next;
   const bool is_last = next->kind == WS_NOTE_NONE, is_worker = walk->who >> 16 == look->burst->pool;
-  const uint64_t called = is_worker ? called_ns[walk->who % WS_RINGS] : 0;
   const bool looks = !it->inside
                      && (it->kind == WS_NOTE_USED || it->kind == WS_NOTE_RAN || it->kind == WS_NOTE_PARK
                          || it->kind == WS_NOTE_UNPARK);
-  ws_part_t *part = &parts[walk->number];
-  if (is_last && it->kind == WS_NOTE_SLEEP && called > slept_since(walk->ring, at, *it)) {
-    add_wake(part, next->ns - called, UINT64_MAX); // it was not up yet
+  const uint64_t called = is_worker ? called_ns[walk->who % WS_RINGS] : 0;
+  uint64_t late = 0, usual = UINT64_MAX;
+  if (is_last && it->kind == WS_NOTE_SLEEP && called > awake_until(walk->ring, at, *it)) {
+    late = next->ns - called; // it was not up yet
   } else if (next->kind == WS_NOTE_UNPARK) {
     // By its timer, or kept from going to sleep: it may have lost its CPU on the way.
-    add_wake(part, next->small ? next->ns - from : next->address, ws_hint_load(&ws_rings.wake_ns));
+    late = next->small ? next->ns - from : next->address;
+    usual = ws_hint_load(&ws_rings.wake_ns);
   } else if (is_worker && looks && (is_last || next->kind == WS_NOTE_RUN)) {
-    const uint64_t length = ws_above(is_last ? look->last_ns : next->ns, from); // there were tasks until then
-    part->taken += ws_work_is_taken(length) ? length : 0;
+    late = ws_above(is_last ? look->last_ns : next->ns, from); // there were tasks until then
   }
-}
-
-static void see_awake(const look_t *look, walk_t *walk, const ws_seen_t *it, uint64_t from)
-{
-  const bool has_pool = it->kind == WS_NOTE_RUN || it->kind == WS_NOTE_JOIN;
-  walk->is_beside |= has_pool && walk->who == 0 && it->small != look->pool && !it->inside;
-  walk->awake += ws_seen_sleeps(walk->ring, it) ? 0 : walk->next.ns - from;
+  if (ws_work_is_taken(late))
+    parts[walk->number].taken += late;
+  else
+    parts[walk->number].slow += ws_above(late, usual);
 }
 
 static void look_at(look_t *look, uint32_t number)
@@ -186,7 +174,9 @@ static void look_at(look_t *look, uint32_t number)
     parts[number].takes_part |= it.ns >= burst->begin;
     if (walk.next.ns > burst->begin) {
       see_wakes(look, &walk, at, &it, from);
-      see_awake(look, &walk, &it, from);
+      const bool has_pool = it.kind == WS_NOTE_RUN || it.kind == WS_NOTE_JOIN;
+      walk.is_beside |= has_pool && who == 0 && it.small != look->pool && !it.inside;
+      walk.awake += ws_seen_sleeps(ring, &it) ? 0 : walk.next.ns - from;
     }
     see_tasks(look, &walk, &it, from);
   }

@@ -363,7 +363,7 @@ static bool is_there(const char *name)
 
 TEST_CASE(the_oldest_files_go)
 {
-  ws_folder_t in = {.program = "gnb", .own = "tpool-ws-gnb-9-900", .bound = 550000};
+  ws_folder_t in = {.like = "tpool-ws-gnb[-.]*", .own = "tpool-ws-gnb-9-900", .bound = 550000};
   void *other = NULL;
   snprintf(in.path, sizeof(in.path), "%s", folder);
   put_old("tpool-ws-gnb-9-900.record", 900); // this process's
