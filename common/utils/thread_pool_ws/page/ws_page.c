@@ -64,7 +64,7 @@ static struct {
 } own;
 
 /// Take the mutex. In the child of a fork there is no page, and maybe a guard that held the mutex.
-static void begin_own(void)
+static void lock_own(void)
 {
   ws_os_fork_hold();
   if (own.pid != getpid() || own.forks != ws_process.forks) {
@@ -159,7 +159,7 @@ static const char *open_page(struct ws_page_its_s *its)
 /// The process ends, or the library is unloaded. A pool that is left may still write.
 __attribute__((destructor)) static void end_page(void)
 {
-  begin_own();
+  lock_own();
   remove_page();
   own.ended = true;
   pthread_mutex_unlock(&own.mutex);
@@ -186,7 +186,8 @@ static const char *settings_text(char text[TEXT], const ws_page_settings_t *sett
 }
 
 /// @return why nothing of the request is done; NULL = all of it is
-static const char *apply(struct ws_pool_s *pool, uint32_t what, const ws_page_settings_t *wanted)
+static const char *apply(struct ws_pool_s *pool, uint32_t what, const ws_page_settings_t *wanted,
+                         const char *copy_failed)
 {
   const uint64_t deadline_ns = wanted->deadline_ns;
   if (what == 0 || what & ~WS_PAGE_ALL || (what & WS_PAGE_HOLD && what & WS_PAGE_RECORD))
@@ -199,6 +200,8 @@ static const char *apply(struct ws_pool_s *pool, uint32_t what, const ws_page_se
     return "cap is above the number of workers";
   if (what & WS_PAGE_DEADLINE && deadline_ns != WS_DEADLINE_AUTO && deadline_ns > WS_SPIN_LEAD_NS_MAX)
     return "deadline_us is none of auto, 0.001 to 10000, and 0 for none";
+  if (what & WS_PAGE_RECORD && copy_failed)
+    return copy_failed;
   if (what & WS_PAGE_DEADLINE && !ws_flight_judge(pool, deadline_ns))
     return "no memory is left for the events that show what is late";
   if (what & WS_PAGE_SPIN)
@@ -211,15 +214,14 @@ static const char *apply(struct ws_pool_s *pool, uint32_t what, const ws_page_se
 }
 
 /// Do all that the request asks, or nothing.
-/// @param refusal  why nothing is done; NULL = it may be done
 static void change(struct ws_pool_s *pool, const ws_page_request_t *request, const char *how,
-                   const char *refusal)
+                   const char *copy_failed)
 {
   struct ws_page_its_s *its = pool->live.its;
   ws_page_known_t *known = &its->part.known;
   char was[TEXT], is[TEXT];
   known->was = in_force(pool);
-  const char *why = refusal ? refusal : apply(pool, request->what, &request->wanted);
+  const char *why = apply(pool, request->what, &request->wanted, copy_failed);
   known->is = in_force(pool);
   snprintf(known->reason, sizeof(known->reason), "%s", why ? why : "");
   snprintf(its->line, LINE, "pool %s, %s process %u (%s): %s%s%s", known->name, how, request->pid,
@@ -311,11 +313,11 @@ static void take_request(struct ws_pool_s *pool)
     change(pool, &its->hold, "no longer held by", NULL);
   } else if (is_there && request.number != 0) {
     const uint64_t key = request.session ^ (uint64_t)request.number << 32;
-    const char *refusal = request.what & WS_PAGE_RECORD ? ws_flight_copy(key) : NULL;
-    if (refusal && strcmp(refusal, WS_FLIGHT_LATER) == 0)
+    const char *copy_failed = request.what & WS_PAGE_RECORD ? ws_flight_copy(key) : NULL;
+    if (copy_failed && strcmp(copy_failed, WS_FLIGHT_LATER) == 0)
       return; // it is answered when the copy is there
     known->answered = request.number;
-    change(pool, &request, "asked by", refusal);
+    change(pool, &request, "asked by", copy_failed);
     if (!(request.what & WS_PAGE_HOLD) || known->reason[0])
       return;
     request.what |= known->held ? its->hold.what : 0;
@@ -383,7 +385,7 @@ void ws_page_begin(struct ws_pool_s *pool)
   its->part.known.id = pool->id;
   snprintf(its->part.known.name, sizeof(its->part.known.name), "%s", pool->settings.name);
   pool->live = (ws_live_t){look, WS_PAGE_NS, &its->starts, its};
-  begin_own();
+  lock_own();
   while (own.used[its->place])
     its->place++;
   own.used[its->place] = its->place < WS_PAGE_POOLS;
@@ -397,7 +399,7 @@ void ws_page_end(struct ws_pool_s *pool)
   struct ws_page_its_s *its = pool->live.its;
   if (!its)
     return;
-  begin_own();
+  lock_own();
   own.used[its->place] = false;
   own.head.unseen -= its->is_unseen;
   if (--own.pools == 0)

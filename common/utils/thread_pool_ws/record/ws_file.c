@@ -74,13 +74,12 @@ void ws_file_begin(const ws_settings_t *settings)
 
 static bool write_journal(bool ends)
 {
-  const uint64_t real_ns = ws_os_real_ns();
   uint64_t bursts, late;
   ws_ledgers_sum(&bursts, &late);
-  ws_journal_count(real_ns, bursts - own.bursts, late - own.late);
+  const bool good =
+      ws_journal_write(ws_os_real_ns(), bursts - own.bursts, late - own.late, own.folder.removed, ends);
   own.bursts = bursts;
   own.late = late;
-  const bool good = ws_journal_write(real_ns, own.folder.removed, ends);
   own.folder.removed = good ? 0 : own.folder.removed;
   return good;
 }

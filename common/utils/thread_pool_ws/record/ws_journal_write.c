@@ -192,16 +192,12 @@ void ws_journal_late(const ws_journal_burst_t *burst)
   place(&late);
 }
 
-void ws_journal_count(uint64_t real_ns, uint64_t bursts, uint64_t late)
+bool ws_journal_write(uint64_t real_ns, uint64_t bursts, uint64_t late, uint64_t removed, bool ends)
 {
   turn_to(real_ns);
   own.row.real_ns = real_ns;
-  if (bursts > 0)
-    add(&(ws_journal_minute_t){.bursts = bursts, .late = late});
-}
-
-bool ws_journal_write(uint64_t real_ns, uint64_t removed, bool ends)
-{
+  own.row.bursts += bursts;
+  own.row.late += late;
   const int file = open_file();
   if (file < 0)
     return false;

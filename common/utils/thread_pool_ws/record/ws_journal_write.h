@@ -63,11 +63,11 @@ uint32_t ws_journal_life(void);
 
 /// @brief Enter an examined late burst.
 void ws_journal_late(const ws_journal_burst_t *burst);
-/// @brief Bursts have ended since the last call, so many of them late.
-void ws_journal_count(uint64_t real_ns, uint64_t bursts, uint64_t late);
 
-/// @brief Write what is new. @param removed  files of earlier lives that went since the last call
+/// @brief Count what there was since the last call, and write what is new.
+/// @param bursts, late  that have ended, and late ones of these
+/// @param removed  files of earlier lives that went, since they were last written
 /// @return false: errno says why; the next call writes it again
-bool ws_journal_write(uint64_t real_ns, uint64_t removed, bool ends);
+bool ws_journal_write(uint64_t real_ns, uint64_t bursts, uint64_t late, uint64_t removed, bool ends);
 
 #endif

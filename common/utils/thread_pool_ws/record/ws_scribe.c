@@ -5,7 +5,6 @@
 #include "ws_scribe.h"
 
 #include <sched.h>
-#include <sys/resource.h>
 
 #include "../pool/ws_callback.h"
 #include "ws_file.h"
@@ -178,22 +177,22 @@ static void watch(uint64_t now_ns, bool any_late)
 }
 
 /// Sleep until the next pass. A stop of the process (SIGSTOP, a freezer) ends a sleep, and begins another
-/// one. So does a disk, in a pass.
+/// one.
 static void rest(uint32_t state, uint64_t rest_ns)
 {
-  struct rusage before = {0}, after = {0};
-  const uint64_t now_ns = ws_clock_ns();
-  getrusage(RUSAGE_THREAD, &before);
-  ws_os_futex_wait(&own.state, state, rest_ns > PERIOD_NS ? rest_ns : PERIOD_NS);
-  getrusage(RUSAGE_THREAD, &after);
-  const bool may_write = ws_file_folder()[0] != '\0';
-  const uint64_t slept = (uint64_t)after.ru_nvcsw - (may_write ? (uint64_t)before.ru_nvcsw : kept.sleeps);
-  if (slept > 1) {
-    kept.stop_from = may_write ? now_ns : kept.rested_ns;
-    kept.stop_to = ws_clock_ns();
+  uint64_t before = kept.sleeps;
+  if (ws_file_folder()[0]) { // a disk may have let it sleep in the pass
+    ws_os_used_ns(&before);
+    kept.rested_ns = ws_clock_ns();
   }
-  kept.sleeps = (uint64_t)after.ru_nvcsw;
-  kept.rested_ns = ws_clock_ns();
+  ws_os_futex_wait(&own.state, state, rest_ns > PERIOD_NS ? rest_ns : PERIOD_NS);
+  ws_os_used_ns(&kept.sleeps);
+  const uint64_t now_ns = ws_clock_ns();
+  if (kept.sleeps - before > 1) {
+    kept.stop_from = kept.rested_ns;
+    kept.stop_to = now_ns;
+  }
+  kept.rested_ns = now_ns;
 }
 
 /// A late burst gets windows: as one of the newest, and if it is its hour's worst.
