@@ -223,31 +223,46 @@ static void blame_rest(path_t *path)
   move(burst, WS_CAUSE_NO_CPU, WS_CAUSE_OTHER_POOL, ws_least(work->beside, more));
 }
 
+/// Its thread has overwritten events of the burst: in an overload, bursts follow each other at once, and the
+/// scribe has no CPU either. That thread itself has noted whether it had one.
+static bool is_lost(const ws_late_burst_t *burst)
+{
+  const uint64_t oldest = ws_seen_oldest(burst->ring);
+  return ws_stat_load(&burst->ring->tid) != burst->tid
+         || (oldest > 0 && ws_seen_at(burst->ring, oldest).ns > burst->begin);
+}
+
+static void walk(path_t *path)
+{
+  const ws_late_burst_t *burst = path->burst;
+  path->work = ws_work_of(burst, &path->usual, NULL);
+  ws_lack_look(burst, &path->work);
+  memset(lacked, 0, sizeof(lacked));
+  while (ws_ring(path->number) != burst->ring) // it is one of them
+    path->number++;
+  path->at = ws_seen_until(burst->ring, burst->end);
+  ws_seen_t it;
+  for (uint32_t i = 0;
+       i < STEPS && path->to.ns > burst->begin && ws_seen_back(ws_ring(path->number), &path->at, &it); i++)
+    if (it.kind < WS_NOTE_PHASE) // a step of a thread
+      step(path, it);
+}
+
 void ws_path_blame(ws_late_burst_t *burst)
 {
   path_t path = {.burst = burst, .length = burst->end - burst->begin, .to.ns = burst->end};
   uint64_t *const part = burst->part;
-  if (ws_stat_load(&burst->ring->tid) != burst->tid) { // nothing of it is left
-    add(&path, WS_CAUSE_UNKNOWN, 1);
-    burst->cause = WS_CAUSE_UNKNOWN;
-    return;
-  }
   path.usual = ws_usual_of(burst);
   path.usual_ns = ws_least(burst->usual, burst->limit);
   if (path.usual_ns == burst->limit && path.usual.length != 0) // its own kind's is not known
     path.usual_ns = ws_least(path.usual.length, burst->limit);
-  path.work = ws_work_of(burst, &path.usual, NULL);
-  ws_lack_look(burst, &path.work);
-  memset(lacked, 0, sizeof(lacked));
-  while (ws_ring(path.number) != burst->ring) // it is one of them
-    path.number++;
-  path.at = ws_seen_until(burst->ring, burst->end);
-  ws_seen_t it;
-  for (uint32_t i = 0;
-       i < STEPS && path.to.ns > burst->begin && ws_seen_back(ws_ring(path.number), &path.at, &it); i++)
-    if (it.kind < WS_NOTE_PHASE) // a step of a thread
-      step(&path, it);
-  blame_rest(&path);
+  if (is_lost(burst)) {
+    add_left(&path, burst->slept ? WS_CAUSE_ASLEEP : WS_CAUSE_NO_CPU, burst->lacked);
+    add(&path, WS_CAUSE_UNKNOWN, left_of(&path) + 1);
+  } else {
+    walk(&path);
+    blame_rest(&path);
+  }
   if (burst->was_stopped || burst->has_quota) {
     const ws_cause_t known = burst->has_quota ? WS_CAUSE_QUOTA : WS_CAUSE_NO_CPU;
     const ws_cause_t may_be[] = {WS_CAUSE_NO_CPU, WS_CAUSE_NO_CPU_OR_ASLEEP, WS_CAUSE_SERIAL,
