@@ -143,6 +143,7 @@ static void see_wakes(const look_t *look, const walk_t *walk, uint64_t at, const
   uint64_t late = 0, usual = UINT64_MAX;
   if (is_last && it->kind == WS_NOTE_SLEEP && called > awake_until(walk->ring, at, *it)) {
     late = next->ns - called; // it was not up yet
+    usual = ws_hint_load(&ws_rings.wake_ns);
   } else if (next->kind == WS_NOTE_UNPARK) {
     // By its timer, or kept from going to sleep: it may have lost its CPU on the way.
     late = next->small ? next->ns - from : next->address;

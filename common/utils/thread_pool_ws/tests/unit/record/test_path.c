@@ -174,8 +174,8 @@ static const row_t rows[] = {
     {WS_CAUSE_WAKE, .us = 70, .of = {"P0 W2 J3 R3 r31 j70", "S0 U40 R41 r69"}},
     {WS_CAUSE_NO_CPU, .us = 332,
      .of = {"P0 W2 J3 R3 r31 j332", "S0 U300 R301 r330"}}, // no wake takes so long
-    {WS_CAUSE_NO_CPU, .us = 120,
-     .of = {"W-1 P0 W2 J2 R3 r31 R31 r59 R59 r87 j119", "S-2"}}, // nor has it ended
+    {WS_CAUSE_WAKE, .us = 70, .of = {"P0 W2 J2 R3 r31 R40 r68 j70", "S-2"}}, // it has not ended
+    {WS_CAUSE_NO_CPU, .us = 120, .of = {"W-1 P0 W2 J2 R3 r31 R31 r59 R59 r87 j119", "S-2"}}, // the same
     {WS_CAUSE_NO_CPU, .us = 120, .of = {"W-300 " SHORT, "S-400"}}, // called before the burst
     {WS_CAUSE_NO_CPU, .us = 120, .of = {"W-300 " SHORT, "S-400 U86 R87 r115"}},
     // a worker that is awake takes no task, though there are some: it runs on, or has lost its CPU
