@@ -38,6 +38,7 @@ set(WS_CORE_SOURCES
   record/ws_rings.c
   record/ws_scribe.c
   record/ws_usual.c
+  record/ws_work.c
   prewake/ws_period.c
   prewake/ws_plan.c
   prewake/ws_predict.c

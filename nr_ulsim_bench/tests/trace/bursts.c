@@ -14,10 +14,9 @@
 #include "record/ws_ledgers.h"
 #include "record/ws_rings.h"
 #include "trace/ws_probe.h"
-#undef KINDS
 #undef LEARNS
-#define learn_of ws_usual_learn_of
 #include "record/ws_usual.c"
+#include "record/ws_work.c"
 
 enum { THREADS = 16 };
 
@@ -53,7 +52,7 @@ void ws_ledger_burst(ws_ledger_room_t *its, uint64_t over_ns)
 void ws_scribe_late(ws_ledger_room_t *its, const ws_late_burst_t *burst)
 {
   (void)its;
-  const uint64_t func = ws_usual_work(burst).func;
+  const uint64_t func = ws_work_of(burst, &(ws_usual_t){0}, NULL).func;
   printf("%lu %lu %lu %lu %lu\n", burst->ring->tid.v, burst->begin, burst->end, burst->pushed, func);
 }
 

@@ -178,11 +178,6 @@ static void sleep_on(join_t *join)
   ws_blocking_end();
 }
 
-static inline void note_join(const struct ws_pool_s *pool, const goal_t *goal, bool ends)
-{
-  ws_traced_join(pool, goal->tag, ends);
-}
-
 /// A fiber parks instead. The thread may be another one afterwards: its own state is read anew.
 WS_SELDOM static bool has_waited_in_fiber(const ws_hooks_t *hooks, const struct ws_pool_s *pool,
                                           const goal_t *goal)
@@ -191,7 +186,7 @@ WS_SELDOM static bool has_waited_in_fiber(const ws_hooks_t *hooks, const struct 
     require_threads(pool, goal);
   if (!hooks->wait(goal->group, goal->event, goal->until_ns))
     return false;
-  note_join(pool, goal, true);
+  ws_traced_join(pool, goal->tag, true);
   return true;
 }
 
@@ -292,7 +287,7 @@ __attribute__((always_inline)) static inline void wait_for(struct ws_pool_s *poo
   ws_not_observing(call);
   if (!pool && ws_self()->runs_in && !ws_is_lost(ws_self()->runs_in))
     pool = ws_self()->runs_in; // the thread may be the only one that can help
-  note_join(pool, goal, false);
+  ws_traced_join(pool, goal->tag, false);
   if (goal->event || !is_reached(goal)) { // an event's function is called in the wait only
     const ws_hooks_t *hooks = ws_process_hooks();
     if (hooks && has_waited_in_fiber(hooks, pool, goal))
@@ -300,7 +295,7 @@ __attribute__((always_inline)) static inline void wait_for(struct ws_pool_s *poo
     help_until(pool, goal);
   }
   tidy(pool);
-  note_join(pool, goal, true);
+  ws_traced_join(pool, goal->tag, true);
 }
 
 void ws_group_wait(ws_group_t *group, struct ws_pool_s *pool)

@@ -44,6 +44,7 @@ struct ws_page_its_s {
   bool is_unseen; ///< there is no file, and a warning said so
   ws_page_request_t hold; ///< by which it is held; what was changed since, and what was in force before
   ws_histogram_t starts; ///< workers write. If two do so at once, one value may get lost
+  char line[LINE]; ///< for the log, "" = there is none
   ws_page_part_t part; ///< as it is written
 };
 
@@ -62,8 +63,8 @@ static struct {
   bool used[WS_PAGE_POOLS + 1]; ///< places; the last one never
 } own;
 
-/// Until end_own(). In the child of a fork there is no page, and maybe a guard that held the mutex.
-static void begin_own(void)
+/// Take the mutex. In the child of a fork there is no page, and maybe a guard that held the mutex.
+static void lock_own(void)
 {
   ws_os_fork_hold();
   if (own.pid != getpid() || own.forks != ws_process.forks) {
@@ -75,11 +76,6 @@ static void begin_own(void)
   }
   ws_os_fork_let();
   pthread_mutex_lock(&own.mutex); // without the other: a guard that has this one may make a thread
-}
-
-static void end_own(void)
-{
-  pthread_mutex_unlock(&own.mutex);
 }
 
 /// Remove the files of this user's killed processes.
@@ -163,10 +159,10 @@ static const char *open_page(struct ws_page_its_s *its)
 /// The process ends, or the library is unloaded. A pool that is left may still write.
 __attribute__((destructor)) static void end_page(void)
 {
-  begin_own();
+  lock_own();
   remove_page();
   own.ended = true;
-  end_own();
+  pthread_mutex_unlock(&own.mutex);
 }
 
 static ws_page_settings_t in_force(const struct ws_pool_s *pool)
@@ -217,18 +213,19 @@ static const char *apply(struct ws_pool_s *pool, uint32_t what, const ws_page_se
   return NULL;
 }
 
-/// Do all that the request asks, or nothing. @param line  for the log
-static void change(struct ws_pool_s *pool, struct ws_page_its_s *its, const ws_page_request_t *request,
-                   const char *how, const char *copy_failed, char line[LINE])
+/// Do all that the request asks, or nothing.
+static void change(struct ws_pool_s *pool, const ws_page_request_t *request, const char *how,
+                   const char *copy_failed)
 {
+  struct ws_page_its_s *its = pool->live.its;
   ws_page_known_t *known = &its->part.known;
   char was[TEXT], is[TEXT];
   known->was = in_force(pool);
   const char *why = apply(pool, request->what, &request->wanted, copy_failed);
   known->is = in_force(pool);
   snprintf(known->reason, sizeof(known->reason), "%s", why ? why : "");
-  snprintf(line, LINE, "pool %s, %s process %u (%s): %s%s%s", known->name, how, request->pid, request->who,
-           why ? "refused" : settings_text(was, &known->was), why ? ": " : " -> ",
+  snprintf(its->line, LINE, "pool %s, %s process %u (%s): %s%s%s", known->name, how, request->pid,
+           request->who, why ? "refused" : settings_text(was, &known->was), why ? ": " : " -> ",
            why ? why : settings_text(is, &known->is));
 }
 
@@ -304,22 +301,23 @@ static bool write_part(const struct ws_pool_s *pool, struct ws_page_its_s *its)
   return is_put && put(at, part, sizeof(even));
 }
 
-/// See whether who holds the pool is still there; else take a new request. @param line  for the log
-static void take_request(struct ws_pool_s *pool, struct ws_page_its_s *its, char line[LINE])
+/// See whether who holds the pool is still there; else take a new request.
+static void take_request(struct ws_pool_s *pool)
 {
+  struct ws_page_its_s *its = pool->live.its;
   ws_page_known_t *known = &its->part.known;
   ws_page_request_t request;
   const bool is_there = read_request(its, &request) && !lock_byte(F_OFD_GETLK, F_WRLCK, WS_PAGE_ASKER);
   if (known->held && !(is_there && request.session == its->hold.session)) {
     known->held = 0;
-    change(pool, its, &its->hold, "no longer held by", NULL, line);
+    change(pool, &its->hold, "no longer held by", NULL);
   } else if (is_there && request.number != 0) {
     const uint64_t key = request.session ^ (uint64_t)request.number << 32;
     const char *copy_failed = request.what & WS_PAGE_RECORD ? ws_flight_copy(key) : NULL;
     if (copy_failed && strcmp(copy_failed, WS_FLIGHT_LATER) == 0)
       return; // it is answered when the copy is there
     known->answered = request.number;
-    change(pool, its, &request, "asked by", copy_failed, line);
+    change(pool, &request, "asked by", copy_failed);
     if (!(request.what & WS_PAGE_HOLD) || known->reason[0])
       return;
     request.what |= known->held ? its->hold.what : 0;
@@ -330,8 +328,9 @@ static void take_request(struct ws_pool_s *pool, struct ws_page_its_s *its, char
 }
 
 /// @return why the pool's part is not written; NULL = it is
-static const char *look_into(struct ws_pool_s *pool, struct ws_page_its_s *its, char line[LINE])
+static const char *look_into(struct ws_pool_s *pool)
 {
+  struct ws_page_its_s *its = pool->live.its;
   ws_page_request_t request = {0};
   if (own.ended)
     return NULL;
@@ -344,7 +343,7 @@ static const char *look_into(struct ws_pool_s *pool, struct ws_page_its_s *its, 
     return why;
   const bool takes = is_due && lock_byte(F_OFD_SETLK, F_WRLCK, WS_PAGE_TAKE); // else it is being written
   if (takes)
-    take_request(pool, its, line);
+    take_request(pool);
   if (!write_part(pool, its))
     why = strerror(errno);
   if (takes)
@@ -357,11 +356,11 @@ static void look(struct ws_pool_s *pool)
 {
   struct ws_page_its_s *its = pool->live.its;
   const uint64_t now_ns = ws_os_now_ns();
-  char line[LINE] = "";
   if (now_ns < its->next_ns || pthread_mutex_trylock(&own.mutex) != 0)
     return;
+  its->line[0] = '\0';
   its->part.known.written_ns = now_ns;
-  const char *why = its->place < WS_PAGE_POOLS ? look_into(pool, its, line) : "it has room for 1024 pools";
+  const char *why = its->place < WS_PAGE_POOLS ? look_into(pool) : "it has room for 1024 pools";
   const bool is_news = its->is_unseen != (why != NULL);
   if (is_news) {
     own.head.unseen += why ? 1 : UINT32_MAX;
@@ -374,8 +373,8 @@ static void look(struct ws_pool_s *pool)
     ws_warn(&pool->settings, "live=1: tpool-ws does not see pool %s: " FOLDER ": %s", its->part.known.name,
             why);
   its->is_unseen = why;
-  if (line[0])
-    ws_warn(&pool->settings, "%s", line);
+  if (its->line[0])
+    ws_warn(&pool->settings, "%s", its->line);
 }
 
 void ws_page_begin(struct ws_pool_s *pool)
@@ -386,12 +385,12 @@ void ws_page_begin(struct ws_pool_s *pool)
   its->part.known.id = pool->id;
   snprintf(its->part.known.name, sizeof(its->part.known.name), "%s", pool->settings.name);
   pool->live = (ws_live_t){look, WS_PAGE_NS, &its->starts, its};
-  begin_own();
+  lock_own();
   while (own.used[its->place])
     its->place++;
   own.used[its->place] = its->place < WS_PAGE_POOLS;
   own.pools++;
-  end_own();
+  pthread_mutex_unlock(&own.mutex);
   look(pool); // until the guard's first
 }
 
@@ -400,14 +399,14 @@ void ws_page_end(struct ws_pool_s *pool)
   struct ws_page_its_s *its = pool->live.its;
   if (!its)
     return;
-  begin_own();
+  lock_own();
   own.used[its->place] = false;
   own.head.unseen -= its->is_unseen;
   if (--own.pools == 0)
     remove_page();
   put(offsetof(ws_page_t, part[its->place].known.id), &(uint64_t){0}, sizeof(uint64_t));
   put(0, &own.head, sizeof(own.head));
-  end_own();
+  pthread_mutex_unlock(&own.mutex);
   pool->live = (ws_live_t){0};
   free(its);
 }

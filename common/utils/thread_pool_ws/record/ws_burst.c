@@ -17,7 +17,7 @@ static void note_used(ws_event_ring_t *ring, uint64_t now_ns)
   uint64_t sleeps;
   const uint64_t cpu_ns = ws_os_used_ns(&sleeps);
   ws_ring_put(ring, now_ns, WS_NOTE_USED, sleeps, cpu_ns);
-  ring->noted_ns = now_ns;
+  ring->noted = (ws_noted_t){.ns = now_ns, .cpu_ns = cpu_ns, .sleeps = sleeps};
 }
 
 /// The same, once in a burst or phase.
@@ -67,16 +67,21 @@ static void end_burst(ws_event_ring_t *ring, uint64_t now_ns)
   const uint64_t limit = is_given ? given_ns : usual + usual / 4;
   ws_ledger_burst(span->ledger, length > limit ? length - limit : 0);
   if (length > limit) {
+    const ws_noted_t first = ring->noted;
     note_used(ring, now_ns);
-    ws_scribe_late(span->ledger, &(ws_late_burst_t){.ring = ring,
-                                                    .tid = ws_own_load(&ring->tid),
-                                                    .begin = span->begin,
-                                                    .end = now_ns,
-                                                    .pool = span->pool,
-                                                    .key = learnt->key,
-                                                    .pushed = span->pushed,
-                                                    .limit = limit,
-                                                    .usual = learns ? limit : learnt->low});
+    const uint64_t used_ns = ring->noted.cpu_ns - first.cpu_ns + first.asleep_ns;
+    ws_scribe_late(span->ledger,
+                   &(ws_late_burst_t){.ring = ring,
+                                      .tid = ws_own_load(&ring->tid),
+                                      .begin = span->begin,
+                                      .end = now_ns,
+                                      .pool = span->pool,
+                                      .key = learnt->key,
+                                      .pushed = span->pushed,
+                                      .limit = limit,
+                                      .usual = learns ? limit : learnt->low,
+                                      .lacked = span->has_note ? ws_above(now_ns - first.ns, used_ns) : 0,
+                                      .slept = ring->noted.sleeps - first.sleeps > first.waits});
   } else {
     leave_on_time(ring, now_ns, learnt->key);
   }
@@ -88,12 +93,13 @@ static void end_burst(ws_event_ring_t *ring, uint64_t now_ns)
 static bool add_to_last(ws_event_ring_t *ring, uint64_t group)
 {
   const uint64_t head = ws_own_load(&ring->head);
-  ws_au64_t *last = &ring->event[(head - 1) % WS_RING_EVENTS].what;
-  const uint64_t what = head > 0 ? ws_own_load(last) : 0; // else it is of the ring's last owner
-  const bool is_same = ws_event_kind(what) == WS_NOTE_PUSH && ws_event_address(what) == group
-                       && ws_event_small(what) < WS_EVENT_SMALL_MAX;
+  ws_ring_event_t *const event = &ring->event[(head - 1) % WS_RING_EVENTS];
+  const ws_seen_t last = ws_event_read(event);
+  const bool is_same = head > 0 // else it is of the ring's last owner
+                       && last.kind == WS_NOTE_PUSH && last.address == group
+                       && last.small < WS_EVENT_SMALL_MAX;
   if (is_same)
-    ws_stat_store(last, ws_event_once_more(what));
+    ws_stat_store(&event->what, ws_event_what(WS_NOTE_PUSH, last.inside, last.small + 1, group));
   return is_same;
 }
 
@@ -147,11 +153,17 @@ void ws_burst_note(const struct ws_pool_s *pool, ws_note_t kind, uint32_t small,
     return;
   }
   if (kind == WS_NOTE_USED) { // a worker has no task
-    if (ws_clock_since(ring->noted_ns, now_ns) > NOTE_NS)
+    if (ws_clock_since(ring->noted.ns, now_ns) > NOTE_NS)
       note_used(ring, now_ns);
     return;
   }
   ws_ring_put(ring, now_ns, kind, small, address);
+  if (kind == WS_NOTE_SLEEP) {
+    ring->noted.asleep_since = now_ns;
+  } else if (kind == WS_NOTE_SLEPT) {
+    ring->noted.asleep_ns += ws_clock_since(ring->noted.asleep_since, now_ns);
+    ring->noted.waits++;
+  }
   if (kind == WS_NOTE_UNPARK && address > RISEN_NS) // else its timer had woken it
     ws_hint_store(&ws_rings.wake_ns, ws_follow(ws_hint_load(&ws_rings.wake_ns), address, 32, 96));
   const bool is_phase = span->in == WS_IN_PHASE && span->phase == small;

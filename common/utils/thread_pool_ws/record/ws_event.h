@@ -16,35 +16,26 @@ typedef struct {
   ws_au64_t ns, what; ///< O
 } ws_ring_event_t;
 
+/// The same, as a thread has read it.
+typedef struct {
+  uint64_t ns, address;
+  uint32_t kind, small;
+  bool inside; ///< in a task
+} ws_seen_t;
+
 static inline uint64_t ws_event_what(ws_note_t kind, bool in_task, uint64_t small, uint64_t address)
 {
   return (uint64_t)kind | (uint64_t)in_task << 5 | (small & WS_EVENT_SMALL_MAX) << 6 | address << 16;
 }
 
-static inline uint32_t ws_event_kind(uint64_t what)
+static inline ws_seen_t ws_event_read(const ws_ring_event_t *event)
 {
-  return what & 31;
-}
-
-static inline bool ws_event_in_task(uint64_t what)
-{
-  return what >> 5 & 1;
-}
-
-static inline uint32_t ws_event_small(uint64_t what)
-{
-  return what >> 6 & WS_EVENT_SMALL_MAX;
-}
-
-static inline uint64_t ws_event_address(uint64_t what)
-{
-  return what >> 16;
-}
-
-/// @return the event with a small that is larger by one
-static inline uint64_t ws_event_once_more(uint64_t what)
-{
-  return what + (1 << 6);
+  const uint64_t what = ws_stat_load(&event->what);
+  return (ws_seen_t){.ns = ws_stat_load(&event->ns),
+                     .address = what >> 16,
+                     .kind = what & 31,
+                     .small = what >> 6 & WS_EVENT_SMALL_MAX,
+                     .inside = what >> 5 & 1};
 }
 
 #endif

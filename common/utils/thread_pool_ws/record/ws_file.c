@@ -27,6 +27,7 @@ typedef struct {
 static struct {
   ws_folder_t folder; ///< folder.path "" = there is no record
   uint64_t look_ns; ///< when it is looked at again
+  uint64_t bursts, late; ///< of all pools, that the journal has counted; not those of the parent of a fork
   bool is_whole; ///< what was written before is there
   void *lock; ///< the mapping that holds it; NULL = none
   int error; ///< of which the last warning was
@@ -48,36 +49,37 @@ const char *ws_file_folder(void)
 
 void ws_file_begin(const ws_settings_t *settings)
 {
-  char folder[PATH_MAX] = "", program[17] = "";
-  if (settings->record[0] && !realpath(settings->record, folder)) {
+  ws_folder_t *const in = &own.folder;
+  char program[17] = "";
+  memset(&own, 0, sizeof(own));
+  if (settings->record[0] && !realpath(settings->record, in->path)) {
     ws_warn(settings, "record=%s: %s; there is no record", settings->record, strerror(errno));
-    folder[0] = '\0';
+    in->path[0] = '\0';
   }
   ws_os_read("/proc/self/comm", program, sizeof(program));
   for (char *letter = program; *letter; letter++)
     *letter = *letter == '\n' ? '\0' : isalnum((unsigned char)*letter) ? *letter : '_';
-  memset(&own, 0, sizeof(own));
-  ws_clock_pair(&own.head.own_ns, &own.head.real_ns);
+  ws_ledgers_sum(&own.bursts, &own.late);
   memcpy(own.head.magic, "WSREC005", sizeof(own.head.magic));
+  own.head.pid = ws_rings.pid;
+  ws_clock_pair(&own.head.own_ns, &own.head.real_ns);
   own.head.until_ns = own.head.begin_own_ns = own.head.own_ns;
   own.head.begin_real_ns = own.head.real_ns;
-  own.head.pid = ws_rings.pid;
-  ws_folder_t *in = &own.folder;
-  memcpy(in->path, folder, sizeof(in->path));
-  memcpy(in->program, program, sizeof(in->program));
+  snprintf(in->like, sizeof(in->like), "tpool-ws-%s[-.]*", program);
   snprintf(in->own, sizeof(in->own), "tpool-ws-%s-%u-%llu", program, own.head.pid,
            (unsigned long long)own.head.real_ns);
   in->bound = (uint64_t)settings->record_mb << 20;
-  ws_journal_begin(folder, program, own.head.pid, (uint32_t)own.head.real_ns);
+  ws_journal_begin(in->path, program, own.head.pid, (uint32_t)own.head.real_ns);
 }
 
 static bool write_journal(bool ends)
 {
-  const uint64_t real_ns = ws_os_real_ns();
   uint64_t bursts, late;
-  ws_ledgers_new(&bursts, &late);
-  ws_journal_count(real_ns, bursts, late);
-  const bool good = ws_journal_write(real_ns, own.folder.removed, ends);
+  ws_ledgers_sum(&bursts, &late);
+  const bool good =
+      ws_journal_write(ws_os_real_ns(), bursts - own.bursts, late - own.late, own.folder.removed, ends);
+  own.bursts = bursts;
+  own.late = late;
   own.folder.removed = good ? 0 : own.folder.removed;
   return good;
 }

@@ -21,8 +21,6 @@ static bool begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_settings
   const ws_settings_t *settings = &pool->settings;
   pthread_mutex_lock(&ws_process.pools_lock); // a fork waits for it
   if (!ws_rings_are_own()) { // the first one, or in the child of a fork
-    uint64_t of_parent[2]; // that had not counted them yet
-    ws_ledgers_new(&of_parent[0], &of_parent[1]);
     ws_scribe_forget();
     ws_rings_begin();
     ws_file_begin(settings);

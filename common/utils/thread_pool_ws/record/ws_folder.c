@@ -6,27 +6,36 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "ws_held_file.h"
 
 #define NAMES 4096u ///< that are looked at
 
+/// The file that was written first, of those that were offered.
+typedef struct {
+  char name[NAME_MAX + 1]; ///< "" = there is none
+  uint64_t ns; ///< since 1970
+} oldest_t;
+
 /// What a look finds.
 typedef struct {
   uint64_t bytes; ///< of all files
   uint32_t records; ///< of processes that are gone, without windows
-  char oldest[NAME_MAX + 1], oldest_record[NAME_MAX + 1]; ///< of processes that are gone; "" = there is none
-  struct timespec of_oldest, of_record; ///< last writes
+  oldest_t file, record; ///< of processes that are gone
 } look_t;
 
-static bool is_before(struct timespec one, struct timespec other)
+static void offer(oldest_t *oldest, const char *name, struct timespec at)
 {
-  return one.tv_sec != other.tv_sec ? one.tv_sec < other.tv_sec : one.tv_nsec < other.tv_nsec;
+  const uint64_t ns = (uint64_t)at.tv_sec * 1000000000u + (uint64_t)at.tv_nsec;
+  if (oldest->name[0] && ns >= oldest->ns)
+    return;
+  snprintf(oldest->name, sizeof(oldest->name), "%s", name);
+  oldest->ns = ns;
 }
 
 /// @return whether no living process has the file
@@ -41,33 +50,23 @@ static bool is_left(int folder, const char *name)
   return faccessat(folder, record, F_OK, 0) != 0 || ws_held_file_is_left(folder, record, false);
 }
 
-/// The file is the oldest so far.
-static void take(char oldest[NAME_MAX + 1], struct timespec *of_oldest, const char *name, struct timespec of)
-{
-  snprintf(oldest, NAME_MAX + 1, "%s", name);
-  *of_oldest = of;
-}
-
 static void look_at(const ws_folder_t *folder, DIR *dir, const char *name, look_t *look)
 {
-  const size_t prefix = strlen("tpool-ws-"), program = strlen(folder->program), own = strlen(folder->own);
+  const size_t own = strlen(folder->own);
   struct stat about;
-  if (strncmp(name, "tpool-ws-", prefix) != 0 || strncmp(name + prefix, folder->program, program) != 0
-      || !strchr("-.", name[prefix + program]) || fstatat(dirfd(dir), name, &about, AT_SYMLINK_NOFOLLOW) != 0
+  if (fnmatch(folder->like, name, 0) != 0 || fstatat(dirfd(dir), name, &about, AT_SYMLINK_NOFOLLOW) != 0
       || about.st_uid != geteuid())
     return;
   const char *end = strrchr(name, '.');
   const bool is_record = end && strcmp(end, ".record") == 0;
   const bool is_own = strncmp(name, folder->own, own) == 0 && name[own] == '.';
   look->bytes += (uint64_t)about.st_blocks * 512;
-  const bool is_older = !look->oldest[0] || is_before(about.st_mtim, look->of_oldest);
-  if (is_own || (!is_older && !is_record) || !is_left(dirfd(dir), name))
+  if (is_own || !is_left(dirfd(dir), name))
     return;
+  offer(&look->file, name, about.st_mtim);
+  if (is_record)
+    offer(&look->record, name, about.st_mtim);
   look->records += is_record;
-  if (is_older)
-    take(look->oldest, &look->of_oldest, name, about.st_mtim);
-  if (is_record && (!look->oldest_record[0] || is_before(about.st_mtim, look->of_record)))
-    take(look->oldest_record, &look->of_record, name, about.st_mtim);
 }
 
 void ws_folder_keep(ws_folder_t *folder)
@@ -80,8 +79,8 @@ void ws_folder_keep(ws_folder_t *folder)
     for (uint32_t k = 0; k < NAMES && (entry = readdir(dir)); k++)
       look_at(folder, dir, entry->d_name, &look);
     folder->is_full = look.bytes > folder->bound;
-    const char *goes = look.records > WS_FOLDER_RECORDS ? look.oldest_record : "";
-    goes = folder->is_full && !goes[0] ? look.oldest : goes;
+    const char *goes = look.records > WS_FOLDER_RECORDS ? look.record.name : "";
+    goes = folder->is_full && !goes[0] ? look.file.name : goes;
     if (!goes[0] || unlinkat(dirfd(dir), goes, 0) != 0)
       break;
     folder->removed++;

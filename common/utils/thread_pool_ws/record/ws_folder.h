@@ -15,7 +15,8 @@
 #define WS_FOLDER_RECORDS 1u ///< of processes that are gone, without windows
 
 typedef struct {
-  char path[PATH_MAX], program[17];
+  char path[PATH_MAX];
+  char like[40]; ///< what names of the program's files match, as fnmatch() takes it
   char own[80]; ///< begin of the names of this process's record and windows
   uint64_t bound; ///< bytes
   uint64_t removed; ///< files that went for it, since the caller has taken that

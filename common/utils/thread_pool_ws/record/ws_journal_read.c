@@ -31,17 +31,26 @@ static int by_first(const void *one, const void *other)
   return (a > b) - (a < b);
 }
 
+uint32_t ws_journal_read_bursts(int file, const ws_journal_minute_t *row,
+                                ws_journal_burst_t burst[WS_JOURNAL_PLACES])
+{
+  const size_t asked = row->entries < WS_JOURNAL_PLACES ? row->entries : WS_JOURNAL_PLACES;
+  const ssize_t bytes =
+      pread(file, burst, asked * sizeof(burst[0]), (off_t)ws_journal_bursts_at(row->number));
+  uint32_t count = 0;
+  for (ssize_t i = 0; (i + 1) * (ssize_t)sizeof(burst[0]) <= bytes; i++)
+    if (burst[i].minute == (uint32_t)row->number)
+      burst[count++] = burst[i];
+  return count;
+}
+
 static void read_bursts(int file, const ws_journal_minute_t *minute, const query_t *query)
 {
   ws_journal_burst_t burst[WS_JOURNAL_PLACES];
-  const size_t asked = minute->entries < WS_JOURNAL_PLACES ? minute->entries : WS_JOURNAL_PLACES;
-  const ssize_t bytes =
-      pread(file, burst, asked * sizeof(burst[0]), (off_t)ws_journal_bursts_at(minute->number));
-  const size_t count = bytes > 0 ? (size_t)bytes / sizeof(burst[0]) : 0;
+  const uint32_t count = ws_journal_read_bursts(file, minute, burst);
   qsort(burst, count, sizeof(burst[0]), by_first);
-  for (size_t i = 0; i < count; i++)
-    if (burst[i].minute == (uint32_t)minute->number // else another minute has its places by now
-        && burst[i].cause < WS_CAUSES && burst[i].length_ns >= burst[i].limit_ns
+  for (uint32_t i = 0; i < count; i++)
+    if (burst[i].cause < WS_CAUSES && burst[i].length_ns >= burst[i].limit_ns
         && burst[i].real_ns >= query->since_ns && burst[i].real_ns < query->until_ns
         && (query->cause == WS_CAUSES || burst[i].cause == (uint32_t)query->cause))
       query->burst(query->arg, &burst[i]);
@@ -72,51 +81,49 @@ static int read_minutes(int file, const query_t *query)
   return error;
 }
 
+bool ws_journal_read_head(int file, ws_journal_head_t *head)
+{
+  memset(head, 0, sizeof(*head));
+  return pread(file, head, sizeof(*head), 0) >= 0
+         && (head->magic[0] == '\0' || memcmp(head->magic, WS_JOURNAL_MAGIC, sizeof(head->magic)) == 0);
+}
+
 /// @return 0 or a negative error number
 static int read_journal(int folder, const char *name, const query_t *query)
 {
-  ws_journal_head_t head = {0}; // as long as nothing is written
+  ws_journal_head_t head;
   struct stat about;
   const int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (file < 0)
     return errno == ELOOP ? -EINVAL : -errno;
   int error = -EINVAL;
   if (fstat(file, &about) == 0 && S_ISREG(about.st_mode) && (about.st_uid == geteuid() || about.st_uid == 0)
-      && pread(file, &head, sizeof(head), 0) >= 0
-      && (head.magic[0] == '\0' || memcmp(head.magic, WS_JOURNAL_MAGIC, sizeof(head.magic)) == 0))
+      && ws_journal_read_head(file, &head))
     error = read_minutes(file, query);
   close(file);
   return error;
 }
 
-static int is_journal(const struct dirent *entry)
-{
-  return fnmatch("*" WS_JOURNAL_END, entry->d_name, 0) == 0;
-}
-
 static int read_all(const char *path, query_t query)
 {
-  struct dirent **found;
   if (!path || (!query.burst && !query.minute))
     return -EINVAL;
   query.until_ns = query.until_ns ? query.until_ns : UINT64_MAX;
-  const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0 && errno == ENOTDIR) {
-    const int error = read_journal(AT_FDCWD, path, &query);
-    return error ? error : 1;
+  DIR *folder = opendir(path);
+  int read = 0, first_error = folder ? 0 : -errno;
+  if (first_error == -ENOTDIR) {
+    first_error = read_journal(AT_FDCWD, path, &query);
+    read = 1;
   }
-  const int count = folder < 0 ? -1 : scandir(path, &found, is_journal, alphasort);
-  int read = 0, first_error = count < 0 ? -errno : 0;
-  for (int i = 0; i < count; i++) {
-    const int error = read_journal(folder, found[i]->d_name, &query);
+  for (const struct dirent *entry; folder && (entry = readdir(folder));) {
+    if (fnmatch("*" WS_JOURNAL_END, entry->d_name, 0) != 0)
+      continue;
+    const int error = read_journal(dirfd(folder), entry->d_name, &query);
     read += error == 0;
     first_error = first_error ? first_error : error;
-    free(found[i]);
   }
-  if (count >= 0)
-    free(found);
-  if (folder >= 0)
-    close(folder);
+  if (folder)
+    closedir(folder);
   return first_error ? first_error : read;
 }
 

@@ -26,7 +26,7 @@ static struct {
   // The minute in memory.
   ws_journal_minute_t row; ///< row.number 0 = there is none yet
   ws_journal_burst_t burst[WS_JOURNAL_PLACES];
-  uint32_t first_new, end_new; ///< places that are not in the file
+  bool is_new; ///< not all of these are in the file
 } own;
 
 void ws_journal_begin(const char *folder, const char *program, uint32_t pid, uint32_t life)
@@ -60,8 +60,7 @@ static void place(const ws_journal_burst_t *burst)
   }
   own.row.entries += at == own.row.entries;
   own.burst[at] = *burst;
-  own.first_new = at < own.first_new ? at : own.first_new;
-  own.end_new = at >= own.end_new ? at + 1 : own.end_new;
+  own.is_new = true;
 }
 
 /// Add counts to the minute.
@@ -76,32 +75,19 @@ static void add(const ws_journal_minute_t *more)
     row->part_ns[i] += more->part_ns[i];
 }
 
-static bool get(int file, void *data, size_t bytes, uint64_t at)
-{
-  return pread(file, data, bytes, (off_t)at) == (ssize_t)bytes;
-}
-
-/// Nothing of the minute is in the file.
-static void renew(void)
-{
-  own.first_new = 0;
-  own.end_new = (uint32_t)own.row.entries;
-}
-
 /// Add what the file has of the minute.
 static void go_on(int file)
 {
   const uint64_t number = own.row.number;
+  ws_journal_burst_t burst[WS_JOURNAL_PLACES];
   ws_journal_minute_t row;
-  ws_journal_burst_t burst;
-  if (number == 0 || !get(file, &row, sizeof(row), ws_journal_row_at(number)) || row.number != number)
+  if (number == 0 || pread(file, &row, sizeof(row), (off_t)ws_journal_row_at(number)) != sizeof(row)
+      || row.number != number)
     return;
   add(&row);
-  for (uint32_t i = 0; i < row.entries && i < WS_JOURNAL_PLACES; i++)
-    if (get(file, &burst, sizeof(burst), ws_journal_bursts_at(number) + i * sizeof(burst))
-        && burst.minute == (uint32_t)number) // else it could not be written
-      place(&burst);
-  renew();
+  const uint32_t count = ws_journal_read_bursts(file, &row, burst);
+  for (uint32_t i = 0; i < count; i++)
+    place(&burst[i]);
 }
 
 /// Hold a journal of the program that no other process holds. If there is none, it holds what it held, which
@@ -117,14 +103,13 @@ static int take(void)
     snprintf(path, sizeof(path), "%s%s" WS_JOURNAL_END, own.like, number);
     struct stat about;
     void *lock = NULL;
-    ws_journal_head_t head = {0};
+    ws_journal_head_t head;
     const int file = ws_held_file_take(path, &lock, &about);
     if (file < 0 && errno == ENOLCK)
       break; // nor are there others that it could hold
     if (file < 0)
       continue; // another process's, or another user's
-    if (pread(file, &head, sizeof(head), 0) < 0
-        || (head.magic[0] != '\0' && memcmp(head.magic, WS_JOURNAL_MAGIC, sizeof(head.magic)) != 0)) {
+    if (!ws_journal_read_head(file, &head)) {
       ws_held_file_let_go(&lock);
       close(file);
       continue; // of another version
@@ -136,7 +121,7 @@ static int take(void)
     if (head.magic[0] != '\0') // else the disk was full before it was written
       own.head = head;
     memcpy(own.head.magic, WS_JOURNAL_MAGIC, sizeof(own.head.magic));
-    renew();
+    own.is_new = true;
     go_on(file);
     return file;
   }
@@ -149,8 +134,7 @@ static int open_file(void)
   struct stat now;
   const int file = own.lock ? open(own.path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
   if (file >= 0 && fstat(file, &now) == 0 && ws_held_file_is_same(&now, &own.file)) {
-    if (now.st_size < own.file.st_size) // it was cut short
-      renew();
+    own.is_new |= now.st_size < own.file.st_size; // it was cut short
     own.file = now;
     return file;
   }
@@ -161,21 +145,19 @@ static int open_file(void)
   return take();
 }
 
-/// Row and new bursts of the minute: bursts first. Readers leave out those for which there is no room.
+/// Row and bursts of the minute: bursts first. Readers leave out those for which there is no room.
 static bool write_minute(int file)
 {
-  const uint64_t number = own.row.number, bytes = sizeof(own.burst[0]), first = own.first_new;
+  const uint64_t number = own.row.number, bytes = own.row.entries * sizeof(own.burst[0]);
   if (number == 0)
     return true;
-  for (uint64_t i = first; i < own.end_new; i++)
+  for (uint64_t i = 0; i < own.row.entries; i++)
     own.burst[i].minute = (uint32_t)number;
-  const bool has_bursts = own.end_new <= first
-                          || ws_held_file_put(file, &own.burst[first], (own.end_new - first) * bytes,
-                                              ws_journal_bursts_at(number) + first * bytes);
+  const bool has_bursts =
+      !own.is_new || ws_held_file_put(file, own.burst, bytes, ws_journal_bursts_at(number));
   if (!ws_held_file_put(file, &own.row, sizeof(own.row), ws_journal_row_at(number)) || !has_bursts)
     return false;
-  own.first_new = WS_JOURNAL_PLACES;
-  own.end_new = 0;
+  own.is_new = false;
   return true;
 }
 
@@ -191,7 +173,6 @@ static void turn_to(uint64_t real_ns)
   memset(&own.row, 0, sizeof(own.row));
   own.row.number = number;
   own.row.real_ns = real_ns;
-  renew();
   if (file >= 0) {
     go_on(file);
     close(file);
@@ -211,16 +192,12 @@ void ws_journal_late(const ws_journal_burst_t *burst)
   place(&late);
 }
 
-void ws_journal_count(uint64_t real_ns, uint64_t bursts, uint64_t late)
+bool ws_journal_write(uint64_t real_ns, uint64_t bursts, uint64_t late, uint64_t removed, bool ends)
 {
   turn_to(real_ns);
   own.row.real_ns = real_ns;
-  if (bursts > 0)
-    add(&(ws_journal_minute_t){.bursts = bursts, .late = late});
-}
-
-bool ws_journal_write(uint64_t real_ns, uint64_t removed, bool ends)
-{
+  own.row.bursts += bursts;
+  own.row.late += late;
   const int file = open_file();
   if (file < 0)
     return false;

@@ -44,6 +44,14 @@ static inline uint64_t ws_journal_bursts_at(uint64_t minute)
   return WS_JOURNAL_BURSTS_AT + minute % WS_JOURNAL_MINUTES * WS_JOURNAL_PLACES * sizeof(ws_journal_burst_t);
 }
 
+/// @return whether an open file is a journal of this version, or nothing is written yet: then *head is 0
+bool ws_journal_read_head(int file, ws_journal_head_t *head);
+
+/// @brief Read the late bursts of a minute's row.
+/// @return how many there are: some may not have been written, and another minute may have their places by now
+uint32_t ws_journal_read_bursts(int file, const ws_journal_minute_t *row,
+                                ws_journal_burst_t burst[WS_JOURNAL_PLACES]);
+
 /// @brief Begin. The first late burst, count or write makes the file. @param life  ws_journal_burst_t.life
 void ws_journal_begin(const char *folder, const char *program, uint32_t pid, uint32_t life);
 
@@ -55,11 +63,11 @@ uint32_t ws_journal_life(void);
 
 /// @brief Enter an examined late burst.
 void ws_journal_late(const ws_journal_burst_t *burst);
-/// @brief Bursts have ended since the last call, so many of them late.
-void ws_journal_count(uint64_t real_ns, uint64_t bursts, uint64_t late);
 
-/// @brief Write what is new. @param removed  files of earlier lives that went since the last call
+/// @brief Count what there was since the last call, and write what is new.
+/// @param bursts, late  that have ended, and late ones of these
+/// @param removed  files of earlier lives that went, since they were last written
 /// @return false: errno says why; the next call writes it again
-bool ws_journal_write(uint64_t real_ns, uint64_t removed, bool ends);
+bool ws_journal_write(uint64_t real_ns, uint64_t bursts, uint64_t late, uint64_t removed, bool ends);
 
 #endif

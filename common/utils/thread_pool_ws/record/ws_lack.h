@@ -12,7 +12,7 @@
 #ifndef WS_LACK_H
 #define WS_LACK_H
 
-#include "ws_late.h" // IWYU pragma: export
+#include "ws_work.h" // IWYU pragma: export
 
 /// @brief Learn from a few threads how much CPU time a sleep of the pool takes.
 void ws_lack_learn(void);
@@ -24,19 +24,9 @@ typedef struct {
 } ws_lack_t;
 
 /// @brief Find what all threads lacked in that burst: those that have events in it, or are its pool's.
-void ws_lack_look(const ws_late_burst_t *burst);
+void ws_lack_look(const ws_late_burst_t *burst, const ws_work_t *work);
 
 /// @brief Take at most @p most of it from a thread: each ns of it has one cause. @param number  of its ring
 ws_lack_t ws_lack_take(uint32_t number, uint64_t most);
-
-/// @return how long a thread that was called could not rise in the burst, or a worker that looked for tasks
-/// took none though there were some, because its CPU was taken
-uint64_t ws_lack_wakes(uint32_t number);
-
-/// @return what other wakes of it in the burst took more than usual
-uint64_t ws_lack_slow(uint32_t number);
-
-/// @return whether a thread that was called, or told that its wait is over, has found its CPU taken
-bool ws_lack_is_taken(uint64_t length);
 
 #endif

@@ -13,6 +13,8 @@ typedef struct {
   uint64_t tid; ///< of it: the ring may have another one by now
   uint64_t begin, end, pool, key, pushed, limit;
   uint64_t usual; ///< of its length: the lower quartile of its kind
+  uint64_t lacked; ///< by its thread, from its first note on: time neither on a CPU nor asleep in a wait
+  bool slept; ///< that thread meanwhile, outside of waits
   // The scribe's.
   bool was_stopped; ///< the process was, at about that time
   bool has_quota; ///< the control group was throttled not long before

@@ -37,18 +37,13 @@ bool ws_ledger_begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_setti
   return true;
 }
 
-void ws_ledgers_new(uint64_t *bursts, uint64_t *late)
+void ws_ledgers_sum(uint64_t *bursts, uint64_t *late)
 {
-  uint64_t sum[COUNTED] = {0};
-  ws_ledger_room_t *ledger = ws_load_acquire(&newest); // [edge LEDGER acquire] what is in it
-  for (; ledger; ledger = ledger->next)
-    for (uint32_t i = COUNTED; i-- > 0;) { // late ones first: not more than bursts
-      const uint64_t now = ws_stat_load(&ledger->count[i]);
-      sum[i] += now - ledger->seen[i];
-      ledger->seen[i] = now;
-    }
-  *bursts = sum[0];
-  *late = sum[1];
+  const ws_ledger_room_t *ledger = ws_load_acquire(&newest); // [edge LEDGER acquire] what is in it
+  for (*bursts = *late = 0; ledger; ledger = ledger->next) {
+    *late += ws_stat_load(COUNT(ledger, late)); // before bursts: not more than these
+    *bursts += ws_stat_load(COUNT(ledger, bursts));
+  }
 }
 
 void ws_ledgers_free(void)

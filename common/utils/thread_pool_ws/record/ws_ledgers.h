@@ -21,7 +21,6 @@ typedef struct ws_ledger_room_s {
   /// S as in ws_ledger_t; bursts and late ones of all pools that had it, so that none is lost
   ws_au64_t count[sizeof(ws_ledger_t) / sizeof(uint64_t)];
   ws_au64_t before[2]; ///< S bursts and late ones of the pools that had it before
-  uint64_t seen[2]; ///< P the scribe's: the same, at its last look
   ws_au64_t over_ns; ///< S in sum
   ws_histogram_t ends; ///< of late bursts, over their limits. If two end at once, one may get lost
   struct ws_ledger_room_s *next; ///< I of all
@@ -30,9 +29,8 @@ typedef struct ws_ledger_room_s {
 /// @brief Give the pool a ledger. @threads who has the lock of pools. @return false: no memory
 bool ws_ledger_begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_settings);
 
-/// @brief How many bursts of all pools have ended since the last call, and how many late.
-/// @threads  the scribe's
-void ws_ledgers_new(uint64_t *bursts, uint64_t *late);
+/// @brief How many bursts of all pools have ended so far, and how many late.
+void ws_ledgers_sum(uint64_t *bursts, uint64_t *late);
 
 /// @brief There are no pools any more.
 void ws_ledgers_free(void);

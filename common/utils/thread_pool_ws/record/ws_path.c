@@ -14,68 +14,61 @@
 
 #include "ws_lack.h"
 #include "ws_seen.h"
-#include "ws_usual.h"
 
 #define STEPS 1024u ///< of a walk: a longer one is of very many tasks
 
 /// A walk back.
 typedef struct {
+  ws_late_burst_t *burst;
   ws_usual_t usual;
+  ws_work_t work;
+  uint64_t length, usual_ns; ///< of the burst; and usually
   uint32_t number; ///< of the ring
   uint64_t at; ///< of the event `to` there
   ws_seen_t to;
   uint64_t task, serial; ///< ns: of the task that it is in; of threads outside tasks and waits
-  uint64_t lacked; ///< of tasks longer than usual
   uint64_t over; ///< of tasks longer than usual, what they did not lack
   uint64_t skips; ///< not 0: until the begin of the wait for this group, of another pool, which ended at `to`
 } path_t;
 
-/// Of each ring in the burst that is examined.
-static struct {
-  uint64_t at; ///< below its end, or below what the walk has come to
-  uint64_t lacked; ///< of its tasks on the path
-  bool takes_part;
-} of[WS_RINGS];
+static uint64_t lacked[WS_RINGS]; ///< of each ring's tasks longer than usual: what they lacked
 
-static void add(ws_late_burst_t *burst, ws_cause_t cause, uint64_t ns)
+static void add(path_t *path, ws_cause_t cause, uint64_t ns)
 {
   if (cause < WS_CAUSES)
-    burst->part[cause] += ns, burst->sum += ns;
+    path->burst->part[cause] += ns, path->burst->sum += ns;
 }
 
 /// @return the time over the usual that has no cause yet
-static uint64_t left_of(const ws_late_burst_t *burst, const ws_usual_t *usual)
+static uint64_t left_of(const path_t *path)
 {
-  const uint64_t on_time = usual->length && usual->length < burst->limit ? usual->length : burst->limit;
-  const uint64_t length =
-      burst->usual < burst->limit ? burst->usual : on_time; // of its kind, if that is known
-  return ws_above(burst->end - burst->begin, length + burst->sum);
+  return ws_above(path->length, path->usual_ns + path->burst->sum);
+}
+
+/// Blame as much as has no cause yet, at most @p ns.
+static void add_left(path_t *path, ws_cause_t cause, uint64_t ns)
+{
+  add(path, cause, ws_least(ns, left_of(path)));
 }
 
 /// @return the share of tasks that it has more than usual
-static double more_of(const ws_late_burst_t *burst, const ws_usual_t *usual)
+static double more_of(const path_t *path)
 {
-  const uint64_t tasks = burst->pushed * 1024;
-  return usual->tasks > 0 && tasks > usual->tasks + usual->tasks / 8
-             ? (double)(tasks - usual->tasks) / (double)tasks
-             : 0;
+  const uint64_t tasks = path->burst->pushed * 1024, usual = path->usual.tasks;
+  return usual > 0 && tasks > usual + usual / 8 ? (double)(tasks - usual) / (double)tasks : 0;
 }
 
-/// @brief Go to the last event of that kind of another thread, after @p from and until path->to. The walk
-/// only goes back, and so do the places from which it looks.
+/// @brief Go to the last event of that kind of another thread, after @p from and until path->to.
 /// @param address  that it has; 0 = any
 static bool go_to_last(path_t *path, ws_note_t kind, uint64_t address, uint64_t from)
 {
   const uint32_t number = path->number;
   const uint64_t until = path->to.ns;
   for (uint32_t i = 0; i < ws_hint_load(&ws_rings.count); i++) {
-    const ws_event_ring_t *ring = ws_ring(i);
-    ws_seen_t it;
-    if (!of[i].takes_part || i == number)
+    if (!path->work.of[i].takes_part || i == number)
       continue;
-    for (uint64_t at = of[i].at; ws_seen_back(ring, &at, &it) && it.ns > until;)
-      of[i].at = at;
-    for (uint64_t at = of[i].at; ws_seen_back(ring, &at, &it) && it.ns > from;)
+    uint64_t at = ws_seen_until(ws_ring(i), until);
+    for (ws_seen_t it; ws_seen_back(ws_ring(i), &at, &it) && it.ns > from;)
       if (it.kind == kind && (it.address == address || address == 0)) {
         path->number = i;
         path->at = at;
@@ -89,7 +82,7 @@ static bool go_to_last(path_t *path, ws_note_t kind, uint64_t address, uint64_t 
 
 /// @brief Until path->to the thread slept, looked for a task, or waited, from @p since on. If an event of
 /// another thread ended that, the path goes on there, and the wake is blamed. @return whether
-static bool jump(ws_late_burst_t *burst, path_t *path, uint64_t since)
+static bool jump(path_t *path, uint64_t since)
 {
   const ws_seen_t to = path->to;
   const bool wakes = to.kind == WS_NOTE_UNPARK, joins = to.kind == WS_NOTE_JOINED;
@@ -98,19 +91,19 @@ static bool jump(ws_late_burst_t *burst, path_t *path, uint64_t since)
                         || (wakes && go_to_last(path, WS_NOTE_WAKE, who, since));
   const uint64_t took = ws_clock_since(path->to.ns, to.ns);
   if (was_told)
-    add(burst, ws_lack_is_taken(took) ? WS_CAUSE_NO_CPU : WS_CAUSE_WAKE,
+    add(path, ws_work_is_taken(took) ? WS_CAUSE_NO_CPU : WS_CAUSE_WAKE,
         ws_above(took, ws_hint_load(&ws_rings.wake_ns)));
   return was_told || (!joins && go_to_last(path, WS_NOTE_PUSH, 0, since));
 }
 
 /// The path has come to a task's begin.
-static void end_task(ws_late_burst_t *burst, path_t *path, const ws_seen_t *it, uint64_t task)
+static void end_task(path_t *path, const ws_seen_t *it, uint64_t task)
 {
+  ws_late_burst_t *burst = path->burst;
   const uint64_t over = ws_usual_above(&path->usual, it->address, task);
   const ws_lack_t lack = ws_lack_take(path->number, over);
-  add(burst, lack.cause, lack.ns);
-  path->lacked += lack.ns;
-  of[path->number].lacked += lack.ns;
+  add(path, lack.cause, lack.ns);
+  lacked[path->number] += lack.ns;
   path->over += over - lack.ns;
   if (task > burst->task) {
     burst->task = task;
@@ -122,8 +115,9 @@ static void end_task(ws_late_burst_t *burst, path_t *path, const ws_seen_t *it, 
 }
 
 /// @brief Go from path->to to the event before.
-static void step(ws_late_burst_t *burst, path_t *path, ws_seen_t it)
+static void step(path_t *path, ws_seen_t it)
 {
+  const ws_late_burst_t *burst = path->burst;
   const ws_event_ring_t *ring = ws_ring(path->number);
   const uint64_t since = it.ns > burst->begin ? it.ns : burst->begin,
                  length = ws_clock_since(since, path->to.ns);
@@ -131,20 +125,20 @@ static void step(ws_late_burst_t *burst, path_t *path, ws_seen_t it)
   const uint32_t to = path->to.kind;
   const bool is_guard = ring != burst->ring && ws_stat_load(&ring->who) == 0 && it.kind != WS_NOTE_PUSH;
   if (path->skips) { // what it does in that wait, of that pool
-    add(burst, WS_CAUSE_OTHER_POOL, length);
+    add(path, WS_CAUSE_OTHER_POOL, length);
     if (it.kind == WS_NOTE_JOIN && it.address == path->skips)
       path->skips = 0;
   } else if (to == WS_NOTE_UNPARK
              || (waits && (to == WS_NOTE_JOINED || to == WS_NOTE_RUN || to == WS_NOTE_PARK))) {
-    if (jump(burst, path, since))
+    if (jump(path, since))
       return;
   } else if (it.kind == WS_NOTE_RUN) {
-    end_task(burst, path, &it, path->task + length);
+    end_task(path, &it, path->task + length);
   } else {
     const bool calls = to == WS_NOTE_WAKE && !it.inside && path->usual.called
                        && (is_guard || (it.kind == WS_NOTE_PUSH && it.small == 1));
     const uint64_t late = calls ? ws_above(length, path->usual.called) : 0;
-    add(burst, WS_CAUSE_CALLED_LATE, late);
+    add(path, WS_CAUSE_CALLED_LATE, late);
     *(it.inside ? &path->task : &path->serial) += length - late;
   }
   const bool is_other = it.small != 0 && it.small != (burst->pool & WS_EVENT_SMALL_MAX);
@@ -156,118 +150,125 @@ static void step(ws_late_burst_t *burst, path_t *path, ws_seen_t it)
 /// What the path does not explain: by their shares of all work, tasks that lacked a CPU, that waited for
 /// another pool, that are longer in sum, more, or of other bursts. Of time that others had to do more because
 /// one thread was in a long task, the path shows nothing.
-static void blame_work(ws_late_burst_t *burst, const path_t *path, const ws_work_t *work)
+static void blame_work(path_t *path)
 {
+  ws_late_burst_t *burst = path->burst;
   const ws_usual_t *usual = &path->usual;
-  uint64_t part[WS_CAUSES + 1] = {0}, lacked = path->lacked, of_longest = 0; // the last cause is none
+  const ws_work_t *work = &path->work;
+  uint64_t part[WS_CAUSES + 1] = {0}, all_lacked = 0; // the last cause is none
   for (uint32_t i = 0; i < ws_hint_load(&ws_rings.count); i++) {
-    const ws_lack_t lack = ws_lack_take(i, ws_above(work->over[i], of[i].lacked));
+    const ws_lack_t lack = ws_lack_take(i, ws_above(work->of[i].over, lacked[i]));
     part[lack.cause] += lack.ns;
-    lacked += lack.ns;
-    of_longest = i == work->number ? lack.ns + of[i].lacked : of_longest;
+    lacked[i] += lack.ns;
+    all_lacked += lacked[i];
   }
-  const uint64_t as_usual = work->tasks * usual->task + lacked + work->elsewhere,
+  const uint64_t as_usual = work->tasks * usual->task + all_lacked + work->elsewhere,
                  extra = usual->task ? ws_above(work->own, as_usual) : 0;
   // One task explains it, or they are longer in sum.
-  const bool is_long = 2 * ws_above(work->longest, usual->task_p99 + of_longest) >= extra;
+  const bool is_long = 2 * ws_above(work->longest, usual->task_p99 + lacked[work->number]) >= extra;
   if (work->longest > burst->task) {
     burst->task = work->longest;
     burst->func = work->func;
     burst->task_tid = ws_stat_load(&ws_ring(work->number)->tid);
   }
   if (is_long)
-    add(burst, WS_CAUSE_LONG_TASK, path->over);
+    add(path, WS_CAUSE_LONG_TASK, path->over);
   part[is_long ? WS_CAUSE_LONG_TASK : WS_CAUSE_LONGER_WORK] += extra;
   part[WS_CAUSE_OTHER_POOL] += work->elsewhere;
   part[WS_CAUSE_OTHER_BURST] += work->other;
-  const double all = (double)(work->own + work->other + 1), rest = (double)left_of(burst, usual);
-  part[WS_CAUSE_MORE_WORK] += (uint64_t)(more_of(burst, usual) * all);
-  double share = (double)(burst->end - burst->begin) / all,
+  const double all = (double)(work->own + work->other + 1), rest = (double)left_of(path);
+  part[WS_CAUSE_MORE_WORK] += (uint64_t)(more_of(path) * all);
+  double share = (double)path->length / all,
          sum = 0; // of the burst's length, for a ns of work
   for (uint32_t i = 0; i < WS_CAUSES; i++)
     sum += (double)part[i] * share;
   share *= sum > rest ? rest / sum : 1;
   for (uint32_t i = 0; i < WS_CAUSES; i++)
-    add(burst, (ws_cause_t)i, (uint64_t)((double)part[i] * share));
+    add(path, (ws_cause_t)i, (uint64_t)((double)part[i] * share));
 }
 
-static void give_to(ws_late_burst_t *burst, ws_cause_t cause, uint64_t ns)
+/// Another cause has at most @p ns of that one's time.
+static void move(ws_late_burst_t *burst, ws_cause_t from, ws_cause_t to, uint64_t ns)
 {
-  uint64_t *const without = &burst->part[WS_CAUSE_NO_CPU];
-  const uint64_t part = ns < *without ? ns : *without;
-  *without -= part;
-  burst->part[cause] += part;
+  const uint64_t part = ws_least(ns, burst->part[from]);
+  burst->part[from] -= part;
+  burst->part[to] += part;
 }
 
-/// Other threads of the process had those CPUs: of another burst; or of another pool, if more are awake, or
-/// called, than there are CPUs.
-static void blame_threads(ws_late_burst_t *burst, const ws_work_t *work)
+static void blame_rest(path_t *path)
 {
-  uint64_t awake = work->awake;
-  for (uint32_t i = 0; i < ws_hint_load(&ws_rings.count); i++)
-    awake += ws_lack_wakes(i);
-  const uint64_t more = ws_above(awake, ws_os_process_cpu_count() * (burst->end - burst->begin));
-  give_to(burst, WS_CAUSE_OTHER_BURST, work->outside);
-  give_to(burst, WS_CAUSE_OTHER_POOL, work->beside < more ? work->beside : more);
-}
-
-static void blame_rest(ws_late_burst_t *burst, const path_t *path)
-{
-  const ws_work_t work = ws_usual_work(burst);
-  const uint64_t late = path->usual.key ? ws_above(work.first, path->usual.first) : 0;
-  add(burst, WS_CAUSE_STARTED_LATE, late < path->serial ? late : path->serial);
-  blame_work(burst, path, &work);
-  if (more_of(burst, &path->usual) == 0) // bursts of this kind always take so long
-    add(burst, WS_CAUSE_TOO_FEW, ws_above(burst->usual, burst->limit));
+  ws_late_burst_t *burst = path->burst;
+  const ws_work_t *work = &path->work;
+  const uint64_t late = path->usual.key ? ws_above(work->first, path->usual.first) : 0;
+  add(path, WS_CAUSE_STARTED_LATE, ws_least(late, path->serial));
+  blame_work(path);
+  if (more_of(path) == 0) // bursts of this kind always take so long
+    add(path, WS_CAUSE_TOO_FEW, ws_above(burst->usual, burst->limit));
   // Others beside the path did not make a burst late that is serial.
-  const bool is_serial = path->serial > (burst->end - burst->begin) / 2;
+  const bool is_serial = path->serial > path->length / 2;
   for (uint32_t i = 0; i < ws_hint_load(&ws_rings.count); i++) {
     const bool is_of_pool = ws_stat_load(&ws_ring(i)->who) >> 16 == burst->pool;
     if (ws_ring(i) != burst->ring && (is_serial || !is_of_pool))
       continue;
-    uint64_t left = left_of(burst, &path->usual);
-    const uint64_t wakes = ws_lack_wakes(i), slow = ws_lack_slow(i);
-    add(burst, WS_CAUSE_NO_CPU, wakes < left ? wakes : left);
-    const ws_lack_t lack = ws_lack_take(i, left_of(burst, &path->usual));
-    add(burst, is_serial && lack.cause == WS_CAUSE_ASLEEP ? WS_CAUSE_SERIAL : lack.cause, lack.ns);
-    left = left_of(burst, &path->usual);
-    add(burst, WS_CAUSE_WAKE, slow < left ? slow : left);
+    add_left(path, WS_CAUSE_NO_CPU, work->of[i].taken);
+    const ws_lack_t lack = ws_lack_take(i, left_of(path));
+    add(path, is_serial && lack.cause == WS_CAUSE_ASLEEP ? WS_CAUSE_SERIAL : lack.cause, lack.ns);
+    add_left(path, WS_CAUSE_WAKE, work->of[i].slow);
   }
-  add(burst, is_serial ? WS_CAUSE_SERIAL : WS_CAUSE_UNKNOWN,
-      left_of(burst, &path->usual) + 1); // a cause in any case
-  blame_threads(burst, &work);
+  add(path, is_serial ? WS_CAUSE_SERIAL : WS_CAUSE_UNKNOWN, left_of(path) + 1); // one in any case
+  // Other threads of the process had those CPUs: of another burst; or of another pool, if more are awake, or
+  // called, than there are CPUs.
+  const uint64_t more = ws_above(work->awake, ws_os_process_cpu_count() * path->length);
+  move(burst, WS_CAUSE_NO_CPU, WS_CAUSE_OTHER_BURST, work->outside);
+  move(burst, WS_CAUSE_NO_CPU, WS_CAUSE_OTHER_POOL, ws_least(work->beside, more));
+}
+
+/// Its thread has overwritten events of the burst: in an overload, bursts follow each other at once, and the
+/// scribe has no CPU either. That thread itself has noted whether it had one.
+static bool is_lost(const ws_late_burst_t *burst)
+{
+  const uint64_t oldest = ws_seen_oldest(burst->ring);
+  return ws_stat_load(&burst->ring->tid) != burst->tid
+         || (oldest > 0 && ws_seen_at(burst->ring, oldest).ns > burst->begin);
+}
+
+static void walk(path_t *path)
+{
+  const ws_late_burst_t *burst = path->burst;
+  path->work = ws_work_of(burst, &path->usual, NULL);
+  ws_lack_look(burst, &path->work);
+  memset(lacked, 0, sizeof(lacked));
+  while (ws_ring(path->number) != burst->ring) // it is one of them
+    path->number++;
+  path->at = ws_seen_until(burst->ring, burst->end);
+  ws_seen_t it;
+  for (uint32_t i = 0;
+       i < STEPS && path->to.ns > burst->begin && ws_seen_back(ws_ring(path->number), &path->at, &it); i++)
+    if (it.kind < WS_NOTE_PHASE) // a step of a thread
+      step(path, it);
 }
 
 void ws_path_blame(ws_late_burst_t *burst)
 {
-  if (ws_stat_load(&burst->ring->tid) != burst->tid) { // nothing of it is left
-    add(burst, WS_CAUSE_UNKNOWN, 1);
-    burst->cause = WS_CAUSE_UNKNOWN;
-    return;
-  }
-  path_t path = {.usual = ws_usual_of(burst), .to.ns = burst->end};
+  path_t path = {.burst = burst, .length = burst->end - burst->begin, .to.ns = burst->end};
   uint64_t *const part = burst->part;
-  ws_lack_look(burst);
-  for (uint32_t i = 0; i < ws_hint_load(&ws_rings.count); i++) {
-    uint64_t at = of[i].at = ws_seen_until(ws_ring(i), burst->end);
-    of[i].lacked = 0;
-    ws_seen_t last;
-    of[i].takes_part = ws_seen_back(ws_ring(i), &at, &last) && last.ns >= burst->begin;
-    path.number = ws_ring(i) == burst->ring ? i : path.number;
+  path.usual = ws_usual_of(burst);
+  path.usual_ns = ws_least(burst->usual, burst->limit);
+  if (path.usual_ns == burst->limit && path.usual.length != 0) // its own kind's is not known
+    path.usual_ns = ws_least(path.usual.length, burst->limit);
+  if (is_lost(burst)) {
+    add_left(&path, burst->slept ? WS_CAUSE_ASLEEP : WS_CAUSE_NO_CPU, burst->lacked);
+    add(&path, WS_CAUSE_UNKNOWN, left_of(&path) + 1);
+  } else {
+    walk(&path);
+    blame_rest(&path);
   }
-  path.at = of[path.number].at;
-  ws_seen_t it;
-  for (uint32_t i = 0;
-       i < STEPS && path.to.ns > burst->begin && ws_seen_back(ws_ring(path.number), &path.at, &it); i++)
-    if (it.kind < WS_NOTE_PHASE) // a step of a thread
-      step(burst, &path, it);
-  blame_rest(burst, &path);
   if (burst->was_stopped || burst->has_quota) {
     const ws_cause_t known = burst->has_quota ? WS_CAUSE_QUOTA : WS_CAUSE_NO_CPU;
-    part[known] = part[WS_CAUSE_NO_CPU] + part[WS_CAUSE_NO_CPU_OR_ASLEEP] + part[WS_CAUSE_SERIAL]
-                  + part[WS_CAUSE_UNKNOWN];
-    part[WS_CAUSE_NO_CPU] = burst->has_quota ? 0 : part[WS_CAUSE_NO_CPU];
-    part[WS_CAUSE_NO_CPU_OR_ASLEEP] = part[WS_CAUSE_SERIAL] = part[WS_CAUSE_UNKNOWN] = 0;
+    const ws_cause_t may_be[] = {WS_CAUSE_NO_CPU, WS_CAUSE_NO_CPU_OR_ASLEEP, WS_CAUSE_SERIAL,
+                                 WS_CAUSE_UNKNOWN};
+    for (size_t i = 0; i < sizeof(may_be) / sizeof(may_be[0]); i++)
+      move(burst, may_be[i], known, UINT64_MAX);
   }
   for (uint32_t i = 0; i < WS_CAUSES; i++)
     burst->cause = part[i] > part[burst->cause] ? (ws_cause_t)i : burst->cause;

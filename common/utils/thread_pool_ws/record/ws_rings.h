@@ -33,6 +33,12 @@ typedef struct {
   struct ws_ledger_room_s *ledger; ///< the pool's: of the last push
 } ws_span_t;
 
+/// What a thread has noted last (WS_NOTE_USED), and how it has slept in waits since.
+typedef struct {
+  uint64_t ns, cpu_ns, sleeps;
+  uint64_t asleep_since, asleep_ns, waits; ///< waits: in how many it slept
+} ws_noted_t;
+
 typedef struct ws_event_ring_s {
   /// O events written; I of a worker its pool's id << 16 and its index; I the owner, or the last one, 0 = it
   /// had none
@@ -40,7 +46,7 @@ typedef struct ws_event_ring_s {
   ws_au64_t name[2]; ///< I 16 letters
   // P the owner's.
   uint32_t depth; ///< tasks that it is in
-  uint64_t noted_ns; ///< when it has last noted what it has used
+  ws_noted_t noted;
   ws_span_t span;
   ws_learnt_t learnt[8];
   struct {

@@ -5,13 +5,11 @@
 #include "ws_scribe.h"
 
 #include <sched.h>
-#include <sys/resource.h>
 
 #include "../pool/ws_callback.h"
 #include "ws_file.h"
 #include "ws_journal_write.h"
 #include "ws_lack.h"
-#include "ws_usual.h"
 
 #define PERIOD_NS 10000000u
 #define SHARE 10u ///< it rests so many times as long as it has used its CPU
@@ -101,21 +99,6 @@ static void enter_journal(const entry_t *entry)
   ws_journal_late(&late);
 }
 
-/// @brief Count a late burst, and enter it into the journal.
-static void enter(entry_t *entry)
-{
-  ws_late_burst_t *burst = &entry->burst;
-  uint64_t *part = burst->part;
-  const uint64_t over_ns = burst->end - burst->begin - burst->limit;
-  for (uint32_t i = 0; i < WS_CAUSES; i++)
-    part[i] = (uint64_t)((double)part[i] / (double)burst->sum * (double)over_ns);
-  if (ws_stat_load(&entry->ledger->pool) == burst->pool)
-    ws_ledger_cause(entry->ledger, part, burst->cause);
-  if (ws_file_folder()[0])
-    enter_journal(entry);
-  WS_PROBE(late_burst, NULL, (uint32_t)burst->pool, ws_cause_name(burst->cause), over_ns);
-}
-
 /// State of the scribe between its passes. Times are of CLOCK_MONOTONIC: the rings' clock may begin anew when
 /// the machine was suspended.
 typedef struct {
@@ -125,6 +108,7 @@ typedef struct {
   uint64_t sleeps, rested_ns; ///< of it so far; and when the last one has ended, of the rings' clock
   uint64_t stop_from, stop_to; ///< of the rings' clock: the process was stopped in between
   uint64_t write_ns; ///< when it writes
+  uint64_t over_ns, since_ns; ///< of the worst late burst of a pass: ns over its limit, and its begin
   uint64_t calm_ns, newest_ns; ///< from when on late bursts have windows, and the next of the newest one
   uint64_t hour, worst_ns; ///< the hour, and its worst burst that has one: ns over the limit
   uint64_t windows; ///< of newest ones, so far
@@ -144,31 +128,40 @@ static void add_what_is_known(ws_late_burst_t *burst)
   burst->was_stopped = burst->begin < kept.stop_to && burst->end > kept.stop_from;
 }
 
-/// @param places  late bursts so far
-/// @return the worst late burst, of a kind whose median is learnt: ns over its limit. *since_ns: its begin
-static uint64_t examine(uint64_t places, uint64_t until_cpu_ns, uint64_t *since_ns)
+/// Find the causes of a late burst, count them, and enter them into the journal.
+static void examine_one(entry_t *entry)
 {
-  uint64_t worst_ns = 0;
+  ws_late_burst_t *burst = &entry->burst;
+  uint64_t *part = burst->part;
+  const uint64_t over_ns = burst->end - burst->begin - burst->limit;
+  add_what_is_known(burst);
+  ws_path_blame(burst);
+  for (uint32_t i = 0; i < WS_CAUSES; i++)
+    part[i] = (uint64_t)((double)part[i] / (double)burst->sum * (double)over_ns);
+  if (ws_stat_load(&entry->ledger->pool) == burst->pool)
+    ws_ledger_cause(entry->ledger, part, burst->cause);
+  if (ws_file_folder()[0])
+    enter_journal(entry);
+  WS_PROBE(late_burst, NULL, (uint32_t)burst->pool, ws_cause_name(burst->cause), over_ns);
+  if (over_ns > kept.over_ns && burst->usual != burst->limit) {
+    kept.over_ns = over_ns;
+    kept.since_ns = burst->begin;
+  }
+}
+
+/// @param places  late bursts so far
+static void examine(uint64_t places, uint64_t until_cpu_ns)
+{
+  kept.over_ns = 0;
   if (places - kept.place > WS_LATE_BURSTS)
     kept.place = places - WS_LATE_BURSTS; // the others were overwritten
-  while (kept.place < places && own_cpu_ns() < until_cpu_ns) {
+  for (; kept.place < places && own_cpu_ns() < until_cpu_ns; kept.place++) {
     entry_t entry;
-    if (read_entry(kept.place, &entry)) {
-      add_what_is_known(&entry.burst);
-      ws_path_blame(&entry.burst);
-      enter(&entry);
-      const ws_late_burst_t *burst = &entry.burst;
-      const uint64_t over_ns = burst->end - burst->begin - burst->limit;
-      if (over_ns > worst_ns && burst->usual != burst->limit) {
-        worst_ns = over_ns;
-        *since_ns = burst->begin;
-      }
-    } else if (kept.place + WS_LATE_BURSTS / 2 > ws_stat_load(&own.places)) {
+    if (read_entry(kept.place, &entry))
+      examine_one(&entry);
+    else if (kept.place + WS_LATE_BURSTS / 2 > ws_stat_load(&own.places))
       break; // it is being written
-    }
-    kept.place++;
   }
-  return worst_ns;
 }
 
 /// Has the quota of a control group been used up since the last look?
@@ -184,41 +177,41 @@ static void watch(uint64_t now_ns, bool any_late)
 }
 
 /// Sleep until the next pass. A stop of the process (SIGSTOP, a freezer) ends a sleep, and begins another
-/// one. So does a disk, in a pass.
+/// one.
 static void rest(uint32_t state, uint64_t rest_ns)
 {
-  struct rusage before = {0}, after = {0};
-  const uint64_t now_ns = ws_clock_ns();
-  getrusage(RUSAGE_THREAD, &before);
-  ws_os_futex_wait(&own.state, state, rest_ns > PERIOD_NS ? rest_ns : PERIOD_NS);
-  getrusage(RUSAGE_THREAD, &after);
-  const bool may_write = ws_file_folder()[0] != '\0';
-  const uint64_t slept = (uint64_t)after.ru_nvcsw - (may_write ? (uint64_t)before.ru_nvcsw : kept.sleeps);
-  if (slept > 1) {
-    kept.stop_from = may_write ? now_ns : kept.rested_ns;
-    kept.stop_to = ws_clock_ns();
+  uint64_t before = kept.sleeps;
+  if (ws_file_folder()[0]) { // a disk may have let it sleep in the pass
+    ws_os_used_ns(&before);
+    kept.rested_ns = ws_clock_ns();
   }
-  kept.sleeps = (uint64_t)after.ru_nvcsw;
-  kept.rested_ns = ws_clock_ns();
+  ws_os_futex_wait(&own.state, state, rest_ns > PERIOD_NS ? rest_ns : PERIOD_NS);
+  ws_os_used_ns(&kept.sleeps);
+  const uint64_t now_ns = ws_clock_ns();
+  if (kept.sleeps - before > 1) {
+    kept.stop_from = kept.rested_ns;
+    kept.stop_to = now_ns;
+  }
+  kept.rested_ns = now_ns;
 }
 
 /// A late burst gets windows: as one of the newest, and if it is its hour's worst.
-static void write_windows(uint64_t now_ns, uint64_t over_ns, uint64_t since_ns)
+static void write_windows(uint64_t now_ns)
 {
-  const uint64_t hour = now_ns / HOUR_NS, from_ns = ws_clock_since(BEFORE_NS, since_ns);
-  if (over_ns == 0 || now_ns < kept.calm_ns)
+  const uint64_t hour = now_ns / HOUR_NS, from_ns = ws_clock_since(BEFORE_NS, kept.since_ns);
+  if (kept.over_ns == 0 || now_ns < kept.calm_ns)
     return;
   kept.worst_ns = hour == kept.hour ? kept.worst_ns : 0;
   kept.hour = hour;
-  if (over_ns > kept.worst_ns && ws_file_window(WS_WINDOW_HOUR + hour % HOURS, from_ns) == 0)
-    kept.worst_ns = over_ns;
+  if (kept.over_ns > kept.worst_ns && ws_file_window(WS_WINDOW_HOUR + hour % HOURS, from_ns) == 0)
+    kept.worst_ns = kept.over_ns;
   if (now_ns < kept.newest_ns)
     return;
   ws_file_window(WS_WINDOW_NEWEST + kept.windows++ % NEWEST, from_ns);
   kept.newest_ns = now_ns + WINDOW_NS;
 }
 
-static void write_files(uint64_t now_ns, uint64_t over_ns, uint64_t since_ns, bool ends)
+static void write_files(uint64_t now_ns, bool ends)
 {
   const uint64_t asked = ws_load_acquire(&own.asked); // [edge LATE acquire] only the key
   if (!ws_file_folder()[0])
@@ -227,7 +220,7 @@ static void write_files(uint64_t now_ns, uint64_t over_ns, uint64_t since_ns, bo
     ws_stat_store(&own.error, (uint32_t)ws_file_window(WS_WINDOW_ASKED, 0));
     ws_store_release(&own.done, asked); // [edge LATE release] the error
   }
-  write_windows(now_ns, over_ns, since_ns);
+  write_windows(now_ns);
   if (now_ns < kept.write_ns && !ends)
     return;
   ws_file_write(ends);
@@ -243,14 +236,12 @@ static void *scribe(void *unused)
     if (ended && !ends) // at first; and when it was to end, with another class, and goes on
       pthread_setschedparam(pthread_self(), SCHED_IDLE, &(struct sched_param){0});
     ended = ends;
-    const uint64_t cpu_ns = own_cpu_ns();
-    uint64_t since_ns = 0;
-    const uint64_t places = ws_stat_load(&own.places);
+    const uint64_t cpu_ns = own_cpu_ns(), places = ws_stat_load(&own.places);
     watch(ws_os_now_ns(), places != kept.place);
     ws_lack_learn();
-    ws_usual_learn();
-    const uint64_t over_ns = examine(places, cpu_ns + (ends ? LAST_NS : PASS_NS), &since_ns);
-    write_files(ws_os_now_ns(), over_ns, since_ns, ends);
+    ws_work_learn();
+    examine(places, cpu_ns + (ends ? LAST_NS : PASS_NS));
+    write_files(ws_os_now_ns(), ends);
     const uint64_t rest_ns = (own_cpu_ns() - cpu_ns) * SHARE;
     if (ends && ws_cas_acq_rel(&own.state, &state, state + HAS_ENDED)) // [edge LATE acq_rel] what it wrote
       break;

@@ -8,18 +8,9 @@
 
 #define WS_SEEN_MARGIN 512u ///< oldest events that are left out: their thread may go on meanwhile
 
-typedef struct {
-  uint64_t ns, address;
-  uint32_t kind, small;
-  bool inside; ///< in a task
-} ws_seen_t;
-
 static inline ws_seen_t ws_seen_at(const ws_event_ring_t *ring, uint64_t at)
 {
-  const ws_ring_event_t *event = &ring->event[at % WS_RING_EVENTS];
-  const uint64_t what = ws_stat_load(&event->what);
-  return (ws_seen_t){ws_stat_load(&event->ns), ws_event_address(what), ws_event_kind(what),
-                     ws_event_small(what), ws_event_in_task(what)};
+  return ws_event_read(&ring->event[at % WS_RING_EVENTS]);
 }
 
 /// @return where the events begin that can be read
@@ -58,6 +49,18 @@ static inline bool ws_seen_sleeps(const ws_event_ring_t *ring, const ws_seen_t *
 {
   const bool ends = it->kind == WS_NOTE_JOINED || it->kind == WS_NOTE_PHASE_END;
   return it->kind == WS_NOTE_SLEEP || (ends && !it->inside && ws_stat_load(&ring->who) == 0);
+}
+
+/// @return the smaller one
+static inline uint64_t ws_least(uint64_t one, uint64_t other)
+{
+  return one < other ? one : other;
+}
+
+/// @return a place for that key among 1 << @p bits
+static inline uint32_t ws_hash(uint64_t key, uint32_t bits)
+{
+  return (uint32_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> (64 - bits));
 }
 
 /// @return how much @p value is above the usual

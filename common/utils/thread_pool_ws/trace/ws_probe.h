@@ -136,7 +136,7 @@ void ws_provider_find(void);
     const ws_provider_t *sink = ws_provider_events();                                                        \
     if (WS_HAS_LTTNG && sink->name)                                                                          \
       sink->name names;                                                                                      \
-    if (WS_NOTE_##kind != WS_NOTE_NONE && sink->note) /* last: to judge a late burst takes time */           \
+    if (WS_RINGS_TAKE_##name && sink->note) /* last: to judge a late burst takes time */                     \
       sink->note(of, WS_NOTE_##kind, small, WS_FIRST_TWO(__VA_ARGS__, 0, 0));                                \
   }
 WS_EVENTS(WS_EMIT)

@@ -105,8 +105,7 @@ static void be_late(uint64_t at_ns, uint64_t over_ns, ws_cause_t cause)
 
 static bool write_until(uint64_t at_ns, uint64_t bursts, uint64_t late, bool ends)
 {
-  ws_journal_count(EPOCH_NS + at_ns, bursts, late);
-  return ws_journal_write(EPOCH_NS + at_ns, 0, ends);
+  return ws_journal_write(EPOCH_NS + at_ns, bursts, late, 0, ends);
 }
 
 /// A minute in four writes; in overload each 16th burst is late, and the last one most of all.
@@ -286,9 +285,9 @@ TEST_CASE(it_goes_on_after_a_mishap)
   getrlimit(RLIMIT_FSIZE, &limit); // a file that went is counted once, however often that cannot be written
   setrlimit(RLIMIT_FSIZE, &(struct rlimit){.rlim_cur = 8, .rlim_max = limit.rlim_max});
   for (uint32_t i = 0; i < 3; i++)
-    CU_ASSERT_FALSE(ws_journal_write(EPOCH_NS, 1, false));
+    CU_ASSERT_FALSE(ws_journal_write(EPOCH_NS + 5 * WS_JOURNAL_MINUTE_NS + 7, 0, 0, 1, false));
   setrlimit(RLIMIT_FSIZE, &limit);
-  CU_ASSERT_TRUE(ws_journal_write(EPOCH_NS, 1, false));
+  CU_ASSERT_TRUE(ws_journal_write(EPOCH_NS + 5 * WS_JOURNAL_MINUTE_NS + 7, 0, 0, 1, false));
   setrlimit(RLIMIT_FSIZE, &(struct rlimit){.rlim_cur = WS_JOURNAL_BURSTS_AT, .rlim_max = limit.rlim_max});
   be_late(5 * WS_JOURNAL_MINUTE_NS + 8, 1000, WS_CAUSE_WAKE);
   CU_ASSERT_FALSE(write_until(5 * WS_JOURNAL_MINUTE_NS + 8, 1, 1, false)); // there is room for minutes only
@@ -363,7 +362,7 @@ static bool is_there(const char *name)
 
 TEST_CASE(the_oldest_files_go)
 {
-  ws_folder_t in = {.program = "gnb", .own = "tpool-ws-gnb-9-900", .bound = 550000};
+  ws_folder_t in = {.like = "tpool-ws-gnb[-.]*", .own = "tpool-ws-gnb-9-900", .bound = 550000};
   void *other = NULL;
   snprintf(in.path, sizeof(in.path), "%s", folder);
   put_old("tpool-ws-gnb-9-900.record", 900); // this process's

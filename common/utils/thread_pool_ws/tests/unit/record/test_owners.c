@@ -8,6 +8,7 @@
 #include "../../../include/ws_trace_slot.h"
 #include "../../../record/ws_flight.h"
 #include "../../../record/ws_rings.h"
+#include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 #define AUTO_NS (UINT64_MAX / 4) ///< no burst is late
@@ -60,14 +61,14 @@ TEST_CASE(threads_that_come_and_go)
   ws_pool_destroy(pool);
 }
 
-static uint64_t begins_with; ///< the ring of who ran this last
+static uint32_t begins_with; ///< kind: the ring of who ran this last
 
 /// Push as the first event of a thread, and leave a push as the last place of its ring.
 static void *push_first(void *pool)
 {
   ws_pool_push(pool, (ws_task_t){.func = test_empty_task});
   ws_event_ring_t *ring = ws_self()->ring;
-  begins_with = ws_own_load(&ring->event[0].what);
+  begins_with = ws_event_read(&ring->event[0]).kind;
   ws_stat_store(&ring->event[WS_RING_EVENTS - 1].what, ws_event_what(WS_NOTE_PUSH, false, 1, 0));
   ws_stat_store(&ring->event[0].what, 0);
   return NULL;
@@ -81,7 +82,7 @@ TEST_CASE(what_the_last_owner_left_is_no_event)
     pthread_t thread;
     CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, push_first, pool), 0);
     pthread_join(thread, NULL);
-    CU_ASSERT_EQUAL(ws_event_kind(begins_with), WS_NOTE_PUSH);
+    CU_ASSERT_EQUAL(begins_with, WS_NOTE_PUSH);
   }
   ws_pool_destroy(pool);
 }
@@ -216,4 +217,48 @@ TEST_CASE(a_creator_that_is_pinned)
   CU_ASSERT_EQUAL(sched_setaffinity(0, sizeof(before), &before), 0);
 }
 
-TEST_MAIN("owners")
+static bool cpus_are_gone; ///< threads use no CPU time, and the scribe may use none
+static uint64_t ws_os_used_ns_seam(uint64_t *sleeps)
+{
+  const uint64_t used_ns = __real_ws_os_used_ns(sleeps);
+  return cpus_are_gone ? 1 : used_ns;
+}
+
+static uint64_t ws_os_thread_cpu_ns_seam(int32_t tid)
+{
+  return cpus_are_gone ? UINT64_MAX : __real_ws_os_thread_cpu_ns(tid);
+}
+
+static bool has_been_examined(void *pool)
+{
+  ws_ledger_t ledger;
+  ws_pool_ledger(pool, &ledger);
+  return ledger.late == 1 && ledger.by[WS_CAUSE_UNSEEN].bursts == 0;
+}
+
+/// After a late burst its thread goes on at once, and overwrites all events of it.
+TEST_CASE(a_thread_without_a_cpu_and_a_scribe_that_comes_too_late)
+{
+  enum { LACKED_NS = 2000000 };
+  ws_pool_t *pool = judged_pool(LACKED_NS / 2);
+  ws_group_t group;
+  ws_ledger_t ledger;
+  cpus_are_gone = true;
+  ws_group_init(&group, 2);
+  for (uint32_t i = 0; i < 2; i++)
+    ws_pool_push(pool, (ws_task_t){.func = test_empty_task, .group = &group});
+  for (const uint64_t until_ns = ws_os_now_ns() + LACKED_NS; ws_os_now_ns() < until_ns;)
+    ;
+  ws_group_wait(&group, pool);
+  for (uint32_t i = 0; i < WS_RING_EVENTS / 2; i++) {
+    ws_trace_phase_begin(WS_TRACE_ULSCH_DECODING, 1, 2, 3);
+    ws_trace_phase_end(WS_TRACE_ULSCH_DECODING);
+  }
+  cpus_are_gone = false;
+  CU_ASSERT_TRUE(test_until(has_been_examined, pool));
+  ws_pool_ledger(pool, &ledger);
+  CU_ASSERT_TRUE(ledger.by[WS_CAUSE_NO_CPU].total_ns >= LACKED_NS / 2);
+  ws_pool_destroy(pool);
+}
+
+TEST_MAIN_SEAMS("owners", SEAM(ws_os_used_ns), SEAM(ws_os_thread_cpu_ns))

@@ -3,13 +3,12 @@
 /// The causes of a late burst, from rings and counters that are made up. A tick is a nanosecond here.
 #include "../../../record/ws_lack.h"
 #include "../../../record/ws_path.h"
-#include "../../../record/ws_usual.h"
 #include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
 enum { US = 1000, BEGIN = 10000 * US, POOL = 1, LIMIT_US = 60, USUAL_US = 30, TASKS = 4 };
 enum { JOINER, WORKER, OTHER, THREADS }; ///< other: it pushes too, or is the guard
-enum { STOPPED = 1, QUOTA = 2, PHASE = 4, ALWAYS = 8, BESIDE = 16, ENDED = 32, UNKNOWN = 64 };
+enum { STOPPED = 1, QUOTA = 2, PHASE = 4, ALWAYS = 8, BESIDE = 16, ENDED = 32, UNKNOWN = 64, LOST = 128 };
 
 typedef struct {
   ws_cause_t cause;
@@ -100,7 +99,7 @@ static void learn(uint64_t key, bool in_phase, uint64_t number)
   ring[JOINER].on_time.pool.v = POOL;
   ring[JOINER].on_time.key.v = key;
   ring[JOINER].on_time.pushed.v = TASKS;
-  ws_usual_learn();
+  ws_work_learn();
 }
 
 /// @return the main cause
@@ -125,6 +124,8 @@ static ws_cause_t cause_of(const row_t *row, uint64_t number)
     if (i < OTHER && row->of[i] && !(row->how & UNKNOWN))
       note(i, row->us + i, asleep_us + row->lacks_us[i], slept + row->slept[i]);
   }
+  for (uint32_t i = 0; i < WS_RING_EVENTS && row->how & LOST; i++)
+    ws_ring_put(&ring[JOINER], BEGIN + (row->us + i) * US, WS_NOTE_PUSH, 1, 0);
   ws_late_burst_t burst = {.ring = &ring[JOINER],
                            .tid = row->how & ENDED ? 0 : ring[JOINER].tid.v,
                            .begin = BEGIN,
@@ -134,6 +135,8 @@ static ws_cause_t cause_of(const row_t *row, uint64_t number)
                            .pushed = row->pushed ? row->pushed : TASKS,
                            .limit = LIMIT_US * US,
                            .usual = (row->how & ALWAYS ? 140 : USUAL_US) * US,
+                           .lacked = row->how & LOST ? row->lacks_us[JOINER] * US : 0,
+                           .slept = row->slept[JOINER] > 0,
                            .was_stopped = row->how & STOPPED,
                            .has_quota = row->how & QUOTA};
   ws_path_blame(&burst);
@@ -171,8 +174,8 @@ static const row_t rows[] = {
     {WS_CAUSE_WAKE, .us = 70, .of = {"P0 W2 J3 R3 r31 j70", "S0 U40 R41 r69"}},
     {WS_CAUSE_NO_CPU, .us = 332,
      .of = {"P0 W2 J3 R3 r31 j332", "S0 U300 R301 r330"}}, // no wake takes so long
-    {WS_CAUSE_NO_CPU, .us = 120,
-     .of = {"W-1 P0 W2 J2 R3 r31 R31 r59 R59 r87 j119", "S-2"}}, // nor has it ended
+    {WS_CAUSE_WAKE, .us = 70, .of = {"P0 W2 J2 R3 r31 R40 r68 j70", "S-2"}}, // it has not ended
+    {WS_CAUSE_NO_CPU, .us = 120, .of = {"W-1 P0 W2 J2 R3 r31 R31 r59 R59 r87 j119", "S-2"}}, // the same
     {WS_CAUSE_NO_CPU, .us = 120, .of = {"W-300 " SHORT, "S-400"}}, // called before the burst
     {WS_CAUSE_NO_CPU, .us = 120, .of = {"W-300 " SHORT, "S-400 U86 R87 r115"}},
     // a worker that is awake takes no task, though there are some: it runs on, or has lost its CPU
@@ -210,6 +213,10 @@ static const row_t rows[] = {
      .how = ALWAYS},
     {WS_CAUSE_OTHER_BURST, .us = 130,
      .of = {"P0 J2 R3 r33 R33 r63 R63 r93 R93 r123 j130", "R-20 x40 R41 x100 R101", "p-30"}},
+    // events of the burst are overwritten
+    {WS_CAUSE_NO_CPU, .us = 200, .of = {ONE}, .lacks_us = {150}, .how = LOST},
+    {WS_CAUSE_ASLEEP, .us = 200, .of = {ONE}, .lacks_us = {150}, .slept = {1}, .how = LOST},
+    {WS_CAUSE_UNKNOWN, .us = 200, .of = {ONE}, .how = LOST},
     // what its ring has is of another thread
     {WS_CAUSE_UNKNOWN, .us = 130, .of = {"P0 J2 R3 x33 R33 x123 j130"}, .how = ENDED},
     {WS_CAUSE_CALLED_LATE, .us = 100, .of = {"P0 W60 J61 R61 r65 j100", "S-90 U62 R63 r98"}},

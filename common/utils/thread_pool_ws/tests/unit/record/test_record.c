@@ -174,7 +174,7 @@ static int without_locks(void *unused)
 {
   has_locks = false;
   ws_pool_destroy(recorded_pool(folder, 0));
-  return ws_journal_write(ws_os_real_ns(), 0, true) || errno != ENOLCK;
+  return ws_journal_write(ws_os_real_ns(), 0, 0, 0, true) || errno != ENOLCK;
 }
 
 static int without_folder(void *unused)
@@ -497,7 +497,7 @@ static int be_namesake(void *unused)
   ws_journal_begin(folder, "namesake", (uint32_t)getpid(), 1);
   for (; late.pool < 50; late.pool++)
     ws_journal_late(&late);
-  const bool good = ws_journal_write(late.real_ns, 0, true);
+  const bool good = ws_journal_write(late.real_ns, 0, 0, 0, true);
   ws_journal_end();
   const ws_pool_t *pool = recorded_pool(folder, 0);
   return !good || pool->id >= 50 || ws_flight_worst(pool, worst) != 0;
