@@ -46,12 +46,16 @@ set(WS_CORE_SOURCES
   prewake/ws_rhythm.c
   sleep/ws_affinity.c
   sleep/ws_budget.c
+  sleep/ws_cap.c
   sleep/ws_decide.c
   sleep/ws_guard.c
   sleep/ws_helper.c
   sleep/ws_hint.c
   sleep/ws_idle.c
+  sleep/ws_sleep_stats.c
+  sleep/ws_spin_settings.c
   sleep/ws_wake.c
+  sleep/ws_watch.c
   page/ws_page.c
   observe/ws_report.c
   observe/ws_stats.c

@@ -4,6 +4,7 @@
 #include "../pool/ws_callback.h"
 #include "../pool/ws_lane.h"
 #include "../sleep/ws_budget.h"
+#include "../sleep/ws_helper.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_dig.h"
 #include "../tasks/ws_inbox.h"

@@ -14,6 +14,7 @@
 #include "../pool/ws_lane.h"
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_guard.h"
+#include "../sleep/ws_helper.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"

@@ -4,7 +4,8 @@
 #include "../include/ws_stats.h"
 
 #include "../base/ws_base.h"
-#include "../sleep/ws_budget.h"
+#include "../sleep/ws_cap.h"
+#include "../sleep/ws_sleep_stats.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"

@@ -11,6 +11,7 @@
 /// X is observed after every burst and does not depend on the lead, so the choice cannot oscillate.
 #include "../pool/ws_near.h"
 #include "../sleep/ws_budget.h"
+#include "../sleep/ws_cap.h"
 #include "ws_prewake_state.h"
 
 /// Consecutive decisions against a timer wake after which the worker tries one all the same. Prime, so that

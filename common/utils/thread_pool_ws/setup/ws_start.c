@@ -3,7 +3,7 @@
 /// ws_setup.h: make the workers' threads. If the system refuses a thread, a CPU or a class, there is one
 /// warning for each cause, and the pool works without it.
 #define _GNU_SOURCE
-#include "../sleep/ws_budget.h"
+#include "../sleep/ws_helper.h"
 #include "ws_setup.h"
 
 #include <sched.h>

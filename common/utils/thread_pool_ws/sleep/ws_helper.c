@@ -7,7 +7,7 @@
 ///           sections may nest, and may contain new seats.
 /// Counters  Each seat is counted once in pool->helpers while it is awake, and a thread that is not a worker
 ///           once in the process's count of helpers while any of its seats is awake.
-#include "ws_budget.h"
+#include "ws_helper.h"
 
 #include "../pool/ws_process.h"
 #include "../pool/ws_steps.h"

@@ -20,8 +20,9 @@
 #include "../trace/ws_traced.h"
 #include "ws_affinity.h"
 #include "ws_budget.h"
-#include "ws_guard.h"
+#include "ws_cap.h"
 #include "ws_wake.h"
+#include "ws_watch.h"
 
 void ws_idle_begin(ws_worker_t *worker)
 {

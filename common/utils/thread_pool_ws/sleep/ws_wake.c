@@ -12,6 +12,7 @@
 #include "../wide/ws_wide.h"
 #include "ws_affinity.h"
 #include "ws_budget.h"
+#include "ws_cap.h"
 
 // Searching workers. The thread that changes RELIED in a worker's state changes the count of its domain, so a
 // worker is taken off once: by itself or by the guard.

@@ -11,7 +11,7 @@
 #include "../../../pool/ws_process.h"
 #include "../../../prewake/ws_prewake.h"
 #include "../../../prewake/ws_prewake_state.h"
-#include "../../../sleep/ws_budget.h"
+#include "../../../sleep/ws_cap.h"
 #include "../../../sleep/ws_wake.h"
 #include "../../../tasks/ws_queue.h"
 #include "../../../wide/ws_wide.h"

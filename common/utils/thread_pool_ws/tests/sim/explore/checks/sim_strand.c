@@ -9,6 +9,7 @@
 
 #include "../../../../pool/ws_types.h"
 #include "../../../../sleep/ws_budget.h"
+#include "../../../../sleep/ws_cap.h"
 #include "../../../../sleep/ws_wake.h"
 #include "../../../../tasks/ws_inbox.h"
 #include "../../../../tasks/ws_queue.h"
