@@ -257,7 +257,7 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
       run_taken(&join, goal);
       ran = true;
       if (WS_UNLIKELY(!join.helps))
-        break; // see above
+        break; // the task may have given it a lane, by which it helps
     }
     complete_units(&join);
     if (ran)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_helper.c
-/// ws_budget.h, and ws_blocking_begin() and ws_blocking_end() of ws_pool.h.
+/// ws_helper.h, and ws_blocking_begin() and ws_blocking_end() of ws_pool.h.
 ///
-/// Nesting   A thread's helper seats form a list, the innermost first, through its lanes. A blocking section
-///           puts the awake seats to rest when it begins, and wakes the same seats when it ends. So
-///           sections may nest, and may contain new seats.
-/// Counters  Each seat is counted once in pool->helpers while it is awake, and a thread that is not a worker
-///           once in the process's count of helpers while any of its seats is awake.
+/// Nesting   A thread's CPU slots as a helper form a list, the innermost first, through its lanes. A blocking
+///           section suspends the active slots when it begins, and resumes the same slots when it ends. So
+///           sections may nest, and may contain new slots.
+/// Counters  Each slot is counted once in its pool's helpers while it is active, and a thread that is not a
+///           worker once in the process's count of helpers while any of its slots is active.
 #include "ws_helper.h"
 
 #include "../pool/ws_process.h"

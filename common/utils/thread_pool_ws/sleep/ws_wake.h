@@ -58,7 +58,7 @@ ws_moment_t ws_moment(const struct ws_pool_s *pool, ws_cue_t cue);
 // look at every queue. A counted worker may get no CPU: the guard then stops relying on it
 // (PARK.md, "A searcher without a CPU").
 
-/// @brief Count the calling worker in pool->searching, unless it is counted. A worker that the guard has
+/// @brief Count the calling worker in searching, unless it is counted. A worker that the guard has
 /// taken off is counted again.
 void ws_search_begin(ws_worker_t *worker);
 
@@ -84,7 +84,7 @@ static inline bool ws_is_searched(const struct ws_pool_s *pool)
 {
   uint32_t i = 0;
   do
-    if (ws_load_relaxed(&ws_sleep_pool(pool)->searching[i].workers)) // relaxed: see above
+    if (ws_load_relaxed(&ws_sleep_pool(pool)->searching[i].workers)) // relaxed: that fence
       return true;
   while (++i < pool->tasks.domains);
   return false;
