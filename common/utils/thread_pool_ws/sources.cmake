@@ -16,6 +16,7 @@ set(WS_CORE_SOURCES
   tasks/ws_queue.c
   tasks/ws_shared.c
   pool/ws_block.c
+  pool/ws_block_task.c
   pool/ws_callback.c
   pool/ws_lane.c
   pool/ws_near.c
@@ -72,8 +73,7 @@ set(WS_CORE_SOURCES
   core/ws_worker.c
   wide/ws_dispatch.c
   wide/ws_wide.c
-  skip/ws_key.c
-  skip/ws_record.c
+  cancel/ws_key.c
   setup/ws_pool.c
   setup/ws_settings.c
   setup/ws_settings_text.c

@@ -13,6 +13,7 @@
 
 #include "../core/ws_escape.h"
 #include "../core/ws_run.h"
+#include "../pool/ws_block.h"
 #include "../pool/ws_lane.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_dig.h"
@@ -123,7 +124,7 @@ static void skip_aborted(void *keyed_arg)
 }
 
 const ws_skip_t ws_skips = {
-    .func = run_keyed, .skip = skip_aborted, .as_task = true, .next = &ws_skips_of_records};
+    .func = run_keyed, .skip = skip_aborted, .as_task = true, .next = &ws_skips_of_blocks};
 
 // Pushes and cancels.
 
