@@ -140,11 +140,12 @@ static ws_plan_t plan_phase(ws_worker_t *worker, const ws_outlook_t *outlook, ui
 static ws_plan_t plan_hint(const ws_worker_t *worker)
 {
   const struct ws_pool_s *pool = worker->pool;
-  const ws_prewake_worker_t *its = worker->prewake;
+  const ws_prewake_worker_t *prewake = worker->prewake;
   const uint64_t expected_ns = ws_hint_load(&pool->prewake->expected_ns);
-  if (expected_ns <= its->slept_ns || expected_ns == its->hinted_ns)
+  if (expected_ns <= prewake->slept_ns || expected_ns == prewake->hinted_ns)
     return (ws_plan_t){0}; // over, or the worker has woken for it already
-  const ws_window_t *waking = &its->wakes[its->wakes[WS_WAKE_TIMER].count > 0 ? WS_WAKE_TIMER : WS_WAKE_PUSH];
+  const ws_window_t *waking =
+      &prewake->wakes[prewake->wakes[WS_WAKE_TIMER].count > 0 ? WS_WAKE_TIMER : WS_WAKE_PUSH];
   const int64_t lead_ns = ws_window_quantile(waking, ws_lead_permille(pool->settings.spin_price));
   return (ws_plan_t){.rise_ns = (uint64_t)((int64_t)expected_ns - lead_ns),
                      // it waits as long as a wake would cost
@@ -177,11 +178,11 @@ static bool set(ws_worker_t *worker, const ws_outlook_t *outlook, const ws_plan_
 
 ws_plan_t ws_plan_choose(ws_worker_t *worker, const ws_outlook_t *outlook)
 {
-  ws_prewake_pool_t *pools = worker->pool->prewake;
+  ws_prewake_pool_t *shared = worker->pool->prewake;
   const ws_spin_t mode = ws_spin_mode(worker->pool);
   const bool learns = mode == WS_SPIN_AUTO || mode == WS_SPIN_FIXED;
   ws_plan_t plan = plan_hint(worker);
-  for (uint32_t i = 0; i < outlook->phases && learns && ws_hint_load(&pools->lowered) == 0; i++) {
+  for (uint32_t i = 0; i < outlook->phases && learns && ws_hint_load(&shared->lowered) == 0; i++) {
     const ws_plan_t other = plan_phase(worker, outlook, i);
     if (other.rise_ns != 0 && (plan.rise_ns == 0 || other.rise_ns < plan.rise_ns))
       plan = other;

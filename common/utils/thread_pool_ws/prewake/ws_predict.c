@@ -41,9 +41,9 @@ static bool is_next(const ws_predict_t *model, uint32_t phase)
 
 double ws_predict_next_ns(const ws_predict_t *model, uint32_t phase)
 {
-  const ws_phase_t *its = &model->phase[phase];
-  const bool causal = is_next(model, phase) && its->since_error_ns < its->error_ns;
-  return causal ? (double)model->arrival_ns[model->arrivals - 1] + its->since_ns : its->next_ns;
+  const ws_phase_t *expected = &model->phase[phase];
+  const bool causal = is_next(model, phase) && expected->since_error_ns < expected->error_ns;
+  return causal ? (double)model->arrival_ns[model->arrivals - 1] + expected->since_ns : expected->next_ns;
 }
 
 /// @return @p x less the whole multiples of @p period_ns in it: between plus and minus half of that

@@ -23,19 +23,19 @@ bool ws_may_spin(const struct ws_pool_s *pool, uint32_t more)
 
 int64_t ws_spin_forecast(const ws_worker_t *worker, uint64_t later_ns)
 {
-  const ws_sleep_worker_t *its = ws_sleep_worker(worker);
+  const ws_sleep_worker_t *sleep = ws_sleep_worker(worker);
   const int64_t percent = ws_spin_percent(worker->pool), most_ns = ALLOWANCE_NS / 100 * percent;
-  const uint64_t passed_ns = later_ns - its->spin.allowed_ns;
+  const uint64_t passed_ns = later_ns - sleep->spin.allowed_ns;
   const int64_t granted_ns = passed_ns >= ALLOWANCE_NS ? 2 * most_ns : (int64_t)passed_ns * percent / 100;
-  return its->spin.allowance_ns + granted_ns < most_ns ? its->spin.allowance_ns + granted_ns : most_ns;
+  return sleep->spin.allowance_ns + granted_ns < most_ns ? sleep->spin.allowance_ns + granted_ns : most_ns;
 }
 
 int64_t ws_spin_allow(ws_worker_t *worker, uint64_t now_ns)
 {
-  ws_sleep_worker_t *its = ws_sleep_worker(worker);
-  its->spin.allowance_ns = ws_spin_forecast(worker, now_ns);
-  its->spin.allowed_ns = now_ns;
-  return its->spin.allowance_ns;
+  ws_sleep_worker_t *sleep = ws_sleep_worker(worker);
+  sleep->spin.allowance_ns = ws_spin_forecast(worker, now_ns);
+  sleep->spin.allowed_ns = now_ns;
+  return sleep->spin.allowance_ns;
 }
 
 /// CPU time of a sleep and a wake, as a multiple of the call's: the worker's two switches take about as long.

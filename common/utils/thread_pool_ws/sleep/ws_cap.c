@@ -6,8 +6,8 @@
 uint32_t ws_working(const struct ws_pool_s *pool)
 {
   const uint32_t awake = ws_awake(pool);
-  const ws_sleep_pool_t *its = ws_sleep_pool(pool);
-  const uint32_t away = ws_hint_load(&its->blocked) + ws_hint_load(&its->starved);
+  const ws_sleep_pool_t *shared = ws_sleep_pool(pool);
+  const uint32_t away = ws_hint_load(&shared->blocked) + ws_hint_load(&shared->starved);
   return awake > away ? awake - away : 0;
 }
 

@@ -34,12 +34,12 @@ static void announce(struct ws_pool_s *pool, uint32_t workers, uint64_t now_ns, 
 
 void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns)
 {
-  ws_sleep_pool_t *its = ws_sleep_pool(pool);
+  ws_sleep_pool_t *shared = ws_sleep_pool(pool);
   const uint64_t now_ns = ws_os_now_ns();
   const uint64_t until_ns = now_ns + (within_ns < WITHIN_NS_MAX ? within_ns : WITHIN_NS_MAX);
   ws_traced_hint(pool, workers, 0);
-  if (until_ns > ws_hint_load(&its->announced_ns)) // of two hints at once one may get lost
-    ws_hint_store(&its->announced_ns, until_ns);
+  if (until_ns > ws_hint_load(&shared->announced_ns)) // of two hints at once one may get lost
+    ws_hint_store(&shared->announced_ns, until_ns);
   announce(pool, workers, now_ns, until_ns);
 }
 
@@ -65,7 +65,7 @@ void ws_pool_phase_begin(ws_pool_t *pool, uint32_t workers)
 
 void ws_pool_phase_end(ws_pool_t *pool)
 {
-  ws_sleep_pool_t *its = ws_sleep_pool(pool);
-  if (ws_hint_add(&its->phases, 0u - 1) == 0)
-    ws_hint_add(&its->phases, 1); // a surplus end is undone
+  ws_sleep_pool_t *shared = ws_sleep_pool(pool);
+  if (ws_hint_add(&shared->phases, 0u - 1) == 0)
+    ws_hint_add(&shared->phases, 1); // a surplus end is undone
 }

@@ -8,10 +8,10 @@ int ws_pool_set_spin(ws_pool_t *pool, ws_spin_t spin, uint64_t lead_ns)
 {
   if (!pool || spin > WS_SPIN_HOT || lead_ns > WS_SPIN_LEAD_NS_MAX)
     return -EINVAL;
-  ws_sleep_pool_t *its = ws_sleep_pool(pool);
-  ws_hint_store(&its->spin_lead_ns, lead_ns);
+  ws_sleep_pool_t *shared = ws_sleep_pool(pool);
+  ws_hint_store(&shared->spin_lead_ns, lead_ns);
   const bool was_hot = ws_is_hot(pool);
-  ws_hint_store(&its->spin, (uint32_t)spin);
+  ws_hint_store(&shared->spin, (uint32_t)spin);
   if (spin == WS_SPIN_HOT && !was_hot && !ws_is_lost(pool)) {
     ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the mode before the sleepers: a worker that parks sees one
     ws_wake_all(pool); // those that sleep have no timer

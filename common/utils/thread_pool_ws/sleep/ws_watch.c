@@ -10,13 +10,13 @@
 
 void ws_watch_tick(struct ws_pool_s *pool, uint64_t now_ns)
 {
-  ws_sleep_pool_t *its = ws_sleep_pool(pool);
-  const uint64_t watched_ns = ws_hint_load(&its->watch.asked_ns); // two threads at once ask twice
+  ws_sleep_pool_t *shared = ws_sleep_pool(pool);
+  const uint64_t watched_ns = ws_hint_load(&shared->watch.asked_ns); // two threads at once ask twice
   if ((int64_t)(now_ns - watched_ns) < WATCH_NS)
     return;
-  ws_hint_store(&its->watch.asked_ns, now_ns);
-  ws_hint_store(&its->watch.due, 1); // a look that is missed comes a second later
-  ws_os_futex_wake(&its->guard, 1);
+  ws_hint_store(&shared->watch.asked_ns, now_ns);
+  ws_hint_store(&shared->watch.due, 1); // a look that is missed comes a second later
+  ws_os_futex_wake(&shared->guard, 1);
 }
 
 /// Set spin_cpus: the pool's CPUs less those that this thread has lost since its start (watch->cpus), at most
@@ -34,10 +34,10 @@ static void update_spin_cpus(struct ws_pool_s *pool, const ws_watch_t *watch, ui
 
 void ws_watch_look(struct ws_pool_s *pool, ws_watch_t *watch)
 {
-  ws_sleep_pool_t *its = ws_sleep_pool(pool);
-  if (!ws_hint_load(&its->watch.due))
+  ws_sleep_pool_t *shared = ws_sleep_pool(pool);
+  if (!ws_hint_load(&shared->watch.due))
     return;
-  ws_hint_store(&its->watch.due, 0);
+  ws_hint_store(&shared->watch.due, 0);
   const uint64_t before = watch->throttled;
   const ws_grants_t grants = ws_os_grants();
   watch->throttled = grants.throttled;
