@@ -52,7 +52,7 @@ typedef struct {
   const goal_t *goal;
   ws_task_t task; ///< that runs, or ran last
   bool helps; ///< wait is the thread's innermost
-  bool is_helper; ///< it has taken a helper's seat
+  bool is_helper; ///< it has taken a helper's CPU slot
   uint32_t units; ///< tasks of the group that have run and are not completed
   int cancel; ///< whether the thread could be cancelled before
   ws_wait_t wait; ///< search.wait

@@ -44,7 +44,7 @@ static void add_queues(const struct ws_pool_s *pool, ws_stats_t *total)
   }
 }
 
-/// A late worker's class is not known yet.
+/// The class of a worker that is behind is not known yet.
 static bool is_realtime(const ws_worker_t *worker)
 {
   // [edge START acquire]

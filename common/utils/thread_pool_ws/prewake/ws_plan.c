@@ -33,17 +33,17 @@ static ws_lead_choice_t judge(const ws_lead_t *lead, const ws_lead_case_t *how, 
   ws_lead_choice_t choice = {.lead_ns = lead_ns};
   // A worker that gives up is as late as without a timer wake, and has to be woken once more.
   const int64_t miss_ns = (int64_t)((how->price + 1) * how->react_ns + how->call_ns);
-  choice.wait_ns = ws_window_best_wait(how->late, -lead_ns, INT32_MAX, absences, miss_ns);
+  choice.wait_ns = ws_window_best_wait(how->errors, -lead_ns, INT32_MAX, absences, miss_ns);
   choice.wait_ns += (choice.wait_ns + lead_ns) / 16; // a look takes time
   // A burst that is later than all remembered ones is more likely than one that does not come at all. So it
   // is worth waiting for it as long as a wake costs.
-  if (absences * (how->late->count + 1) < 1 && choice.wait_ns < miss_ns)
+  if (absences * (how->errors->count + 1) < 1 && choice.wait_ns < miss_ns)
     choice.wait_ns = miss_ns;
   // If the timer fires later than a push would have woken the worker, the timer neither helps nor hurts: what
   // delayed the timer by milliseconds would have delayed the push's wake, too.
   const int64_t react_ns = (int64_t)how->react_ns;
   const double in_time_ns = how->react_ns - (double)ws_window_above(&lead->early, lead_ns, react_ns);
-  const double reached = ws_window_reached(how->late, choice.wait_ns);
+  const double reached = ws_window_reached(how->errors, choice.wait_ns);
   // A burst that is over before a woken worker runs is no later without the worker than it is long.
   const bool is_short = how->length_ns > 0 && how->length_ns < in_time_ns;
   const double short_ns = how->length_ns > TOGETHER_NS ? how->length_ns - TOGETHER_NS : 0;
@@ -113,7 +113,7 @@ static ws_plan_t plan_phase(ws_worker_t *worker, const ws_outlook_t *outlook, ui
   const ws_lead_case_t how = {
       .price = pool->settings.spin_price,
       .occupancy = phase->occupancy,
-      .late = &phase->late,
+      .errors = &phase->errors,
       .react_ns = worker->prewake->react_ns,
       .length_ns = (double)ws_window_quantile(&lead->length, 500),
       .call_ns = (double)ws_call_ns(pool),

@@ -130,7 +130,7 @@ static void learn(ws_worker_t *worker, const ws_outlook_t *outlook)
   }
   // A wake that took longer than a period shows that the process was stopped, not how long a wake takes.
   if (prewake->waking_ns >= 0 && arrived->phase >= 0 && (uint64_t)prewake->waking_ns < outlook->gap_ns)
-    ws_lead_learn(&prewake->lead[arrived->phase], prewake->waking_ns - arrived->late_ns, prewake->by_timer,
+    ws_lead_learn(&prewake->lead[arrived->phase], prewake->waking_ns - arrived->error_ns, prewake->by_timer,
                   prewake->found, in_time);
   prewake->waking_ns = -1;
   prewake->by_timer = false;

@@ -37,7 +37,7 @@ static void publish(ws_prewake_pool_t *shared, uint32_t permille)
         .period_ns = model->phase[i].period_ns,
         .occupancy = model->phase[i].occupancy,
         .takers = known ? 1 + (uint32_t)ws_window_quantile(takers, permille) : 0,
-        .late = model->phase[i].late,
+        .errors = model->phase[i].errors,
     };
   }
   const uint32_t sequence =

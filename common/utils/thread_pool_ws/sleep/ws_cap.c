@@ -41,5 +41,5 @@ uint32_t ws_awake_cap(const struct ws_pool_s *pool)
 
 void ws_awake_cap_set(struct ws_pool_s *pool, uint32_t cap)
 {
-  ws_hint_store(&ws_sleep_pool(pool)->cap, cap == 0 && ws_sleep_pool(pool)->capped ? pool->workers : cap);
+  ws_hint_store(&ws_sleep_pool(pool)->cap, cap == 0 && ws_sleep_pool(pool)->bounded ? pool->workers : cap);
 }

@@ -73,9 +73,9 @@ static bool has_moved(struct ws_pool_s *pool, memory_t *memory)
   return moved;
 }
 
-static bool is_late(const ws_worker_t *worker)
+static bool is_behind(const ws_worker_t *worker)
 {
-  return ws_load_acquire(&worker->start.state) == WS_START_LATE; // [edge START acquire]
+  return ws_load_acquire(&worker->start.state) == WS_START_BEHIND; // [edge START acquire]
 }
 
 /// Notes if there are none. @return threads outside that are thought to need a CPU and do not sleep in the
@@ -95,14 +95,14 @@ static uint32_t awake_outside(struct ws_pool_s *pool)
 }
 
 /// @return awake workers that sleep in the kernel, but not in a join: their tasks wait for an event that the
-/// pool cannot see. A late worker counts as blocked, as if it slept in a join
+/// pool cannot see. A worker that is behind counts as blocked, as in a join
 static uint32_t hidden_workers(struct ws_pool_s *pool, uint32_t working)
 {
   const uint32_t blocked = ws_hint_load(&ws_sleep_pool(pool)->blocked);
   uint32_t sleeping = 0;
   for (uint32_t i = 0; i < pool->workers; i++)
     if (!ws_is_parked(pool, i))
-      sleeping += is_late(pool->worker[i]) || ws_os_thread_sleeps(ws_tid(pool->worker[i]));
+      sleeping += is_behind(pool->worker[i]) || ws_os_thread_sleeps(ws_tid(pool->worker[i]));
   const uint32_t hidden = sleeping > blocked ? sleeping - blocked : 0;
   return hidden < working ? hidden : working;
 }
@@ -127,7 +127,7 @@ static uint32_t starved_workers(struct ws_pool_s *pool, uint64_t look, bool *any
   uint32_t starved = 0;
   for (uint32_t i = 0; i < pool->workers; i++) {
     ws_worker_t *worker = pool->worker[i];
-    if (ws_is_parked(pool, i) || is_late(worker) || !is_starved(worker, look))
+    if (ws_is_parked(pool, i) || is_behind(worker) || !is_starved(worker, look))
       continue;
     const bool searches = ws_searches(worker);
     const bool is_without = searches ? ws_search_starved(worker) : !ws_os_thread_sleeps(ws_tid(worker));
@@ -279,7 +279,7 @@ bool ws_guard_start(struct ws_pool_s *pool)
   const uint32_t beside_producer = pool->cpus > 2 ? pool->cpus - 1 : 1;
   const uint32_t cpus = beside_producer < pool->worker_cpus ? beside_producer : pool->worker_cpus;
   its->guarded = its->has_guard && pool->workers > 1;
-  its->capped = its->guarded && pool->workers > cpus;
+  its->bounded = its->guarded && pool->workers > cpus;
   its->spares = its->has_guard && pool->pinned > 0 && pool->cpus > 1;
   ws_init_store(&its->spin_cpus, pool->cpus);
   ws_awake_cap_set(pool, 0);

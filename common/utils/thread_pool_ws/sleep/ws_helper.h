@@ -9,18 +9,18 @@
 
 #include "ws_sleep_state.h" // IWYU pragma: export
 
-/// @brief Take a seat in @p pool. A worker of it, a thread without a lane, and a thread that has a seat
+/// @brief Take a CPU slot in @p pool. A worker of it, a thread without a lane, and a thread that has a slot
 /// there already take none. Workers that the caller has reserved (ws_inbox.h) are declined.
-/// @return whether the caller took a seat, and must call ws_helper_end()
+/// @return whether the caller took a slot, and must call ws_helper_end()
 bool ws_helper_begin(struct ws_pool_s *pool, ws_here_t here);
 
-/// @brief A worker does not run, and does not sleep for want of work: it blocks, or its start is late.
+/// @brief A worker does not run, and does not sleep for want of work: it blocks, or is behind at its start.
 void ws_worker_blocks(struct ws_pool_s *pool);
 
 /// @brief It goes on.
 void ws_worker_goes_on(struct ws_pool_s *pool);
 
-/// @brief Leave the seat that was taken last.
+/// @brief Leave the slot that was taken last.
 void ws_helper_end(struct ws_pool_s *pool, ws_here_t here);
 
 #endif
