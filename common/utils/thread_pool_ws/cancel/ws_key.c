@@ -240,7 +240,7 @@ static void skip_queued(ws_pool_t *pool, ws_key_t *key, uint32_t epoch)
   ws_shared_sift(&pool->tasks, is_cancelled, &cancelled);
   if (here.queue)
     ws_dig_all(here.queue, is_cancelled, &cancelled);
-  ws_fill_seat(pool, here); // the other tasks could not be seen for a moment
+  ws_fill_slot(pool, here); // the other tasks could not be seen for a moment
   struct ws_pool_s *const ran_in = ws_self()->runs_in;
   ws_self()->runs_in = pool;
   const int cancel = ws_cancel_disable(); // what is left of the list would be lost

@@ -249,7 +249,7 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
            && !is_overdue(goal)) {
       const bool found = ws_next(&join.search, WS_NEXT_GROUP, &join.task);
       if (WS_UNLIKELY(join.wait.hid)) {
-        ws_fill_seat(pool, join.search.here); // a worker may have gone to sleep meanwhile
+        ws_fill_slot(pool, join.search.here); // a worker may have gone to sleep meanwhile
         join.wait.hid = false;
       }
       if (!found)

@@ -54,7 +54,7 @@ void ws_helper_end(struct ws_pool_s *pool, ws_here_t here)
   if (here.queue->helping.suspended_at == 0)
     suspend(self, here.queue, 1);
   here.queue->helping.pool = NULL;
-  ws_fill_seat(pool, here);
+  ws_fill_slot(pool, here);
 }
 
 void ws_worker_blocks(struct ws_pool_s *pool)
@@ -78,14 +78,14 @@ void ws_blocking_begin(void)
   if (worker && worker->queue.helping.suspended_at == 0) {
     worker->queue.helping.suspended_at = level;
     ws_worker_blocks(worker->pool);
-    ws_fill_seat(worker->pool, (ws_here_t){.queue = &worker->queue, .worker = worker});
+    ws_fill_slot(worker->pool, (ws_here_t){.queue = &worker->queue, .worker = worker});
   }
   for (ws_queue_t *lane = self->helps; lane; lane = lane->helping.outer) {
     if (lane->helping.suspended_at != 0)
       continue;
     suspend(self, lane, level);
     ws_hint_store(&ws_sleep_pool(lane->helping.pool)->outside, 0); // the next push sets it
-    ws_fill_seat(lane->helping.pool, (ws_here_t){0});
+    ws_fill_slot(lane->helping.pool, (ws_here_t){0});
   }
 }
 

@@ -21,7 +21,7 @@
 ///           the latter each turn may lift more. So tasks that push themselves again, and fibers that yield,
 ///           never keep a wait from its other tasks.
 /// Hidden    No other thread can see the tasks that are lifted. So after a dig the caller looks whether a
-///           worker has gone to sleep meanwhile (ws_fill_seat).
+///           worker has gone to sleep meanwhile (ws_fill_slot).
 /// @threads  the queue's owner, for all functions
 #ifndef WS_DIG_H
 #define WS_DIG_H
