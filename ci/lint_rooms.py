@@ -50,6 +50,7 @@ BELOW_WINGS = "base"
 # Headers of a room above that a room may include all the same.
 UPWARD = {
     ("prewake", "sleep/ws_budget.h"),
+    ("prewake", "sleep/ws_cap.h"),
     ("sleep", "wide/ws_wide.h"),
     ("core", "wide/ws_wide.h"),
 }

@@ -12,9 +12,9 @@ from pathlib import Path
 from lintkit import MODULE, Finding, line_of, main, read, split_c, tree_files
 
 PAGE = f"{MODULE}/sleep/PARK.md"
-FILES = re.compile(rf"{MODULE}/((?:core|tasks|pool|prewake|sleep|setup|skip|wide)/\w+\.[ch])")
+FILES = re.compile(rf"{MODULE}/((?:core|tasks|pool|prewake|sleep|setup|cancel|wide)/\w+\.[ch])")
 WAKES = re.compile(
-    r"(?<!\w)(ws_(?:post|post_kind|fill_seat|search_found|wake(?:_\w+)?|token|need_guard|note_idle"
+    r"(?<!\w)(ws_(?:post|post_kind|fill_slot|search_found|wake(?:_\w+)?|token|need_guard|note_idle"
     r"|hot_begin|os_futex_wake))\("
 )
 FUNCTION = re.compile(r"^[A-Za-z_][^;{}]*?(?<!\w)(\w+)\([^;{}]*\)\n\{\n(.*?)^\}", re.DOTALL | re.MULTILINE)

@@ -11,7 +11,7 @@ from pathlib import Path
 MODULE = "common/utils/thread_pool_ws"
 # The rooms of the pool from bottom to top: a file uses its own room and those below (lint_rooms.py).
 ROOMS = ("base", "os", "tasks", "pool", "classes", "trace", "record", "prewake", "sleep", "page", "observe",
-         "core", "wide", "skip", "setup", "parallel", "fiber", "sync")  # fmt: skip
+         "core", "wide", "cancel", "setup", "parallel", "fiber", "sync")  # fmt: skip
 # Libraries of their own beside the rooms. A wing uses the public headers and base/, and no room uses a wing.
 WINGS = ("api",)
 PRODUCT = tuple(f"{MODULE}/{folder}/" for folder in (*ROOMS, *WINGS))

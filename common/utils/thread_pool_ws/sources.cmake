@@ -16,6 +16,7 @@ set(WS_CORE_SOURCES
   tasks/ws_queue.c
   tasks/ws_shared.c
   pool/ws_block.c
+  pool/ws_block_task.c
   pool/ws_callback.c
   pool/ws_lane.c
   pool/ws_near.c
@@ -47,12 +48,16 @@ set(WS_CORE_SOURCES
   prewake/ws_rhythm.c
   sleep/ws_affinity.c
   sleep/ws_budget.c
+  sleep/ws_cap.c
   sleep/ws_decide.c
   sleep/ws_guard.c
   sleep/ws_helper.c
   sleep/ws_hint.c
   sleep/ws_idle.c
+  sleep/ws_sleep_stats.c
+  sleep/ws_spin_settings.c
   sleep/ws_wake.c
+  sleep/ws_watch.c
   page/ws_page.c
   observe/ws_report.c
   observe/ws_stats.c
@@ -69,8 +74,7 @@ set(WS_CORE_SOURCES
   core/ws_worker.c
   wide/ws_dispatch.c
   wide/ws_wide.c
-  skip/ws_key.c
-  skip/ws_record.c
+  cancel/ws_key.c
   setup/ws_pool.c
   setup/ws_settings.c
   setup/ws_settings_text.c

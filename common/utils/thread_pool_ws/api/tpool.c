@@ -272,8 +272,8 @@ typedef struct {
 
 static void run_in_task(void *in_task_arg)
 {
-  const in_task_t *its = in_task_arg;
-  run(its->pool, its->job);
+  const in_task_t *in_task = in_task_arg;
+  run(in_task->pool, in_task->job);
 }
 
 WS_SELDOM static int add_to_full(tpool *pool, job_t job)

@@ -4,6 +4,7 @@
 #include "../pool/ws_callback.h"
 #include "../pool/ws_lane.h"
 #include "../sleep/ws_budget.h"
+#include "../sleep/ws_helper.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_dig.h"
 #include "../tasks/ws_inbox.h"
@@ -51,7 +52,7 @@ typedef struct {
   const goal_t *goal;
   ws_task_t task; ///< that runs, or ran last
   bool helps; ///< wait is the thread's innermost
-  bool is_helper; ///< it has taken a helper's seat
+  bool is_helper; ///< it has taken a helper's CPU slot
   uint32_t units; ///< tasks of the group that have run and are not completed
   int cancel; ///< whether the thread could be cancelled before
   ws_wait_t wait; ///< search.wait
@@ -243,7 +244,7 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
            && !is_overdue(goal)) {
       const bool found = ws_next(&join.search, WS_NEXT_GROUP, &join.task);
       if (WS_UNLIKELY(join.wait.hid)) {
-        ws_fill_seat(pool, join.search.here); // a worker may have gone to sleep meanwhile
+        ws_fill_slot(pool, join.search.here); // a worker may have gone to sleep meanwhile
         join.wait.hid = false;
       }
       if (!found)
@@ -251,7 +252,7 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
       run_taken(&join, goal);
       ran = true;
       if (WS_UNLIKELY(!join.helps))
-        break; // see above
+        break; // the task may have given it a lane, by which it helps
     }
     complete_units(&join);
     if (ran)

@@ -160,19 +160,14 @@ static inline bool pushes_itself(const struct ws_pool_s *pool, ws_here_t here, c
   return current && func_of(pool, current) == func_of(pool, task);
 }
 
-/// A full queue grows, as with WS_FULL_GROW. If it cannot, the push fails.
-#define GROW_OR_FAIL ((ws_full_t)~0u)
+/// If the task's queue is full: as settings.full has it; the push fails; the queue grows, and if it cannot,
+/// the task runs inline, or the push fails.
+typedef enum { AS_SET, FAIL, GROW_OR_RUN, GROW_OR_FAIL } when_full_t;
 
-/// Any task, any queue: there is no thread or no lane, or the queue is full, or the task is of another kind.
-/// @param behind  the task pushes itself. @return 0 = queued or run; -EAGAIN
-WS_SELDOM static int push_any(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, bool behind,
-                              ws_full_t full)
+/// Queue the task with those of its kind. @param behind  the task pushes itself. @return false = there is no
+/// room
+static bool queue_any(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, bool behind, bool grow)
 {
-  if (!ws_has_threads(pool)) {
-    ws_run_inline(pool, here, task);
-    return 0;
-  }
-  const bool grow = full == WS_FULL_GROW || full == GROW_OR_FAIL;
   const ws_kind_t kind = ws_classes_kind(pool, task);
   const bool is_own = kind == WS_KIND_NORMAL && here.queue;
   here.queue ? begin_push(here.queue) : ws_pool_hold(pool);
@@ -187,9 +182,24 @@ WS_SELDOM static int push_any(struct ws_pool_s *pool, ws_here_t here, const ws_t
       push_own(pool, here, task, 1);
   }
   here.queue ? end_push(here.queue) : ws_pool_release(pool);
-  if (queued)
+  return queued;
+}
+
+/// Any task, any queue: there is no thread or no lane, or the queue is full, or the task is of another kind.
+/// @param behind  the task pushes itself. @return 0 = queued or run; -EAGAIN
+WS_SELDOM static int push_any(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, bool behind,
+                              when_full_t full)
+{
+  if (!ws_has_threads(pool)) {
+    ws_run_inline(pool, here, task);
     return 0;
-  if (full == WS_FULL_FAIL || full == GROW_OR_FAIL)
+  }
+  const ws_full_t set = pool->settings.full;
+  const bool grows = full == AS_SET ? set == WS_FULL_GROW : full != FAIL;
+  const bool fails = full == AS_SET ? set == WS_FULL_FAIL : full != GROW_OR_RUN;
+  if (queue_any(pool, here, task, behind, grows))
+    return 0;
+  if (fails)
     return -EAGAIN;
   ws_pool_hold(pool); // pushes of the task would end this one
   ws_run_inline(pool, here, task);
@@ -208,7 +218,7 @@ static bool is_task(const ws_task_t *task)
   return task->func && (uint32_t)task->priority <= WS_PRIORITY_LOW;
 }
 
-static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
+static int push(struct ws_pool_s *pool, const ws_task_t *task, when_full_t full)
 {
   const bool has_kind = may_have_kind(task);
   ws_not_observing("ws_pool_push");
@@ -234,12 +244,12 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, ws_full_t full)
 
 int ws_pool_push(ws_pool_t *pool, ws_task_t task)
 {
-  return WS_LIKELY(pool != NULL) ? push(pool, &task, pool->settings.full) : -EINVAL;
+  return WS_LIKELY(pool != NULL) ? push(pool, &task, AS_SET) : -EINVAL;
 }
 
 int ws_pool_try_push(ws_pool_t *pool, ws_task_t task)
 {
-  return WS_LIKELY(pool != NULL) ? push(pool, &task, WS_FULL_FAIL) : -EINVAL;
+  return WS_LIKELY(pool != NULL) ? push(pool, &task, FAIL) : -EINVAL;
 }
 
 int ws_push_or_fail(struct ws_pool_s *pool, const ws_task_t *task)
@@ -289,7 +299,7 @@ int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t cou
     end_push(here.queue);
   }
   for (; pushed < count; pushed++) {
-    const int result = push(pool, &tasks[pushed], pool->settings.full);
+    const int result = push(pool, &tasks[pushed], AS_SET);
     if (result < 0)
       return pushed > 0 || result == -EAGAIN ? (int64_t)pushed : result;
   }
@@ -302,7 +312,7 @@ bool ws_push_again(struct ws_pool_s *pool, const ws_task_t *task, bool may_run)
   if (here.queue)
     ws_root_mix(here.queue, task->group);
   if (WS_UNLIKELY(may_have_kind(task) || !here.queue || !ws_deque_has_room(&here.queue->deque, 1)))
-    return push_any(pool, here, task, false, may_run ? WS_FULL_GROW : GROW_OR_FAIL) == 0;
+    return push_any(pool, here, task, false, may_run ? GROW_OR_RUN : GROW_OR_FAIL) == 0;
   push_own(pool, here, task, 1);
   return true;
 }

@@ -4,7 +4,7 @@
 #include "ws_run.h"
 
 #include "../pool/ws_lane.h"
-#include "../sleep/ws_budget.h"
+#include "../sleep/ws_helper.h"
 #include "../trace/ws_traced.h"
 #include "ws_escape.h"
 

@@ -21,37 +21,37 @@ void ws_make_no_haste(const struct ws_pool_s *pool, ws_queue_t *own)
 }
 
 /// Backoff: each try of a thief takes the queue's cache line from the thief that will succeed. A thief that
-/// was too late waits a random time before its next try. The bound on that time, in pauses, doubles each time
-/// that the thief is too late again, to twice the greatest number at most. It is divided by four each time
+/// has lost a race waits a random time before its next try. The bound on that time, in pauses, doubles each
+/// time that the thief loses again, to twice the greatest number at most. It is divided by four each time
 /// that the thief succeeds (Metcalfe and Boggs, Ethernet, CACM 1976).
-#define LATE_PAUSES_MIN 4u
-#define LATE_PAUSES_MAX 4096u
+#define BACKOFF_PAUSES_MIN 4u
+#define BACKOFF_PAUSES_MAX 4096u
 /// Bound on one such wait where pauses take long: pushes rely on a thief that waits.
-#define LATE_NS_MAX 200000u
+#define BACKOFF_NS_MAX 200000u
 /// A real-time thief that has waited so long offers its CPU to the others of its priority. One of them may
 /// hold the task for which a fiber yields, which this thief never gets.
 #define OFFER_NS 5000u
 /// Pauses between two looks at the clock.
-#define LATE_CLOCK_PAUSES 16u
+#define BACKOFF_CLOCK_PAUSES 16u
 
 /// Looks at the queue while a thief waits.
-#define LATE_LOOKS 8u
+#define BACKOFF_LOOKS 8u
 
-/// The more often a thief was too late lately, the longer it waits before it tries.
+/// The more races a thief has lost lately, the longer it waits before it tries.
 /// @return false = the queue is empty
-static bool stand_aside(ws_here_t here, const ws_queue_t *queue)
+static bool back_off(ws_here_t here, const ws_queue_t *queue)
 {
   const uint32_t stream = here.worker ? 2 * here.worker->index + 1 : 0; // different for each thread
   ws_thief_t *thief = &here.queue->thief;
   thief->random = thief->random * 1664525u + 1013904223u + stream * 0x9E3779B9u;
-  const uint32_t pauses = (uint32_t)(((uint64_t)thief->random * thief->late_pauses) >> 32);
-  const uint32_t each = pauses / LATE_LOOKS + 16;
-  const uint64_t begun_ns = pauses >= LATE_CLOCK_PAUSES ? ws_os_now_ns() : 0;
+  const uint32_t pauses = (uint32_t)(((uint64_t)thief->random * thief->backoff_pauses) >> 32);
+  const uint32_t each = pauses / BACKOFF_LOOKS + 16;
+  const uint64_t begun_ns = pauses >= BACKOFF_CLOCK_PAUSES ? ws_os_now_ns() : 0;
   for (uint32_t pause = 1; pause <= pauses; pause++) {
     ws_pause();
     if (pause % each == 0 && ws_deque_size(&queue->deque) == 0)
       return false;
-    if (pause % LATE_CLOCK_PAUSES == 0 && ws_os_now_ns() - begun_ns > LATE_NS_MAX)
+    if (pause % BACKOFF_CLOCK_PAUSES == 0 && ws_os_now_ns() - begun_ns > BACKOFF_NS_MAX)
       break;
   }
   if (begun_ns != 0 && here.worker && here.worker->realtime && ws_os_now_ns() - begun_ns >= OFFER_NS)
@@ -66,15 +66,15 @@ static bool steal(ws_here_t here, ws_queue_t *queue, ws_task_t *task)
   ws_queue_t *own = here.queue;
   const bool owes = here.worker && here.worker->due.tasks > 0;
   for (uint32_t tries = owes ? 1 : WS_STEAL_TRIES; tries > 0; tries--) {
-    if (WS_UNLIKELY(own->thief.late_pauses > 0) && (owes || !stand_aside(here, queue)))
+    if (WS_UNLIKELY(own->thief.backoff_pauses > 0) && (owes || !back_off(here, queue)))
       return false;
     const ws_steal_t result = ws_deque_steal(&queue->deque, &own->thief.memo, task);
     if (WS_LIKELY(result != WS_STEAL_RETRY)) {
-      own->thief.late_pauses /= 4;
+      own->thief.backoff_pauses /= 4;
       return result == WS_STEAL_GOT;
     }
-    if (own->thief.late_pauses < LATE_PAUSES_MAX)
-      own->thief.late_pauses = 2 * own->thief.late_pauses + LATE_PAUSES_MIN;
+    if (own->thief.backoff_pauses < BACKOFF_PAUSES_MAX)
+      own->thief.backoff_pauses = 2 * own->thief.backoff_pauses + BACKOFF_PAUSES_MIN;
   }
   return false; // who sleeps after that looks once more before: ws_idle.c, ws_wait.c
 }

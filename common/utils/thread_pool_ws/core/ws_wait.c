@@ -14,6 +14,7 @@
 #include "../pool/ws_lane.h"
 #include "../sleep/ws_budget.h"
 #include "../sleep/ws_guard.h"
+#include "../sleep/ws_helper.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
@@ -101,7 +102,7 @@ static bool wait_until_idle(struct ws_pool_s *pool, ws_here_t here, uint64_t unt
     ws_note_idle(pool); // another thread may wait too
     if (spin_until_idle(&search, until_ns))
       continue;
-    ws_blocking_begin(); // also the seat that a worker has in its own pool
+    ws_blocking_begin(); // also the CPU slot that a worker has in its own pool
     sleep_until_idle(pool, until_ns);
     ws_blocking_end();
   }
@@ -162,7 +163,7 @@ static void end_workers(struct ws_pool_s *pool)
   ws_fence_seq_cst();
   ws_wake_all(pool);
   const uint32_t obtained = ws_hint_load(&pool->obtained);
-  ws_started_wait(pool, WS_STARTED_WORKERS, obtained, 0); // late ones, too
+  ws_started_wait(pool, WS_STARTED_WORKERS, obtained, 0); // those that were behind, too
   for (uint32_t i = 0; i < obtained; i++)
     pthread_join(pool->worker[i]->thread, NULL);
   ws_page_end(pool);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_report.c
-/// ws_pool_report(): the statistics as one page. It uses only ws_stats.h, the settings and the journal.
+/// ws_pool_report(): the statistics as text. It uses only ws_stats.h, the settings and the journal.
 #include <stdarg.h>
 #include <time.h>
 

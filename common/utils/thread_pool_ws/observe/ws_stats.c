@@ -4,7 +4,8 @@
 #include "../include/ws_stats.h"
 
 #include "../base/ws_base.h"
-#include "../sleep/ws_budget.h"
+#include "../sleep/ws_cap.h"
+#include "../sleep/ws_sleep_stats.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
@@ -43,7 +44,7 @@ static void add_queues(const struct ws_pool_s *pool, ws_stats_t *total)
   }
 }
 
-/// A late worker's class is not known yet.
+/// The class of a worker that is behind is not known yet.
 static bool is_realtime(const ws_worker_t *worker)
 {
   // [edge START acquire]

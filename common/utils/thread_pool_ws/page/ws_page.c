@@ -19,6 +19,7 @@
 #include "../record/ws_flight.h"
 #include "../record/ws_held_file.h"
 #include "../sleep/ws_budget.h"
+#include "../sleep/ws_cap.h"
 
 // As a reader of version 4 knows them.
 _Static_assert(offsetof(ws_page_t, request) == 88 && offsetof(ws_page_t, part) == 4096

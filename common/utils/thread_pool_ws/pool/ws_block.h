@@ -16,7 +16,7 @@
 #ifndef WS_BLOCK_H
 #define WS_BLOCK_H
 
-#include "../os/ws_os.h"
+#include "ws_types.h"
 
 #define WS_BLOCK_SHELVES 3u ///< blocks of 64, 128 and 256 bytes
 
@@ -52,5 +52,8 @@ static inline void **ws_block_next(void *block)
 /// @brief The calling thread ends, unloads the library or ends the process: its blocks have no shelf from now
 /// on.
 void ws_blocks_end(void);
+
+/// What an abort calls in place of tasks in blocks.
+extern const ws_skip_t ws_skips_of_blocks;
 
 #endif

@@ -33,7 +33,7 @@ typedef struct ws_laneless_s {
 typedef struct {
   ws_worker_t *worker; ///< the worker that this thread is, or NULL
   ws_queue_t *helps; ///< its lane in the pool that it helps in, the innermost of several; NULL = none
-  uint32_t awake_seats; ///< helper seats that do not rest; not counted for a worker
+  uint32_t active_slots; ///< CPU slots that it has as a helper; not counted for a worker
   uint32_t blocking; ///< blocking sections that it is in
   bool observing; ///< it is inside an observer
   bool may_end; ///< it was cancelled as it slept for an event: only there it may leave a wait

@@ -36,9 +36,9 @@ typedef struct {
 } ws_steps_t;
 
 /// The start of a worker: BEGINS --its thread has set itself up--> DONE
-///        BEGINS --WS_START_NS_MAX is over--> LATE --its thread has set itself up--> DONE
-/// Until then a late one counts as blocked, and not as awake in the process.
-enum { WS_START_BEGINS, WS_START_LATE, WS_START_DONE };
+///        BEGINS --WS_START_NS_MAX is over--> BEHIND --its thread has set itself up--> DONE
+/// Until then one that is behind counts as blocked, and not as awake in the process.
+enum { WS_START_BEGINS, WS_START_BEHIND, WS_START_DONE };
 typedef struct {
   ws_au32_t state; ///< S WS_START_*; fields that its thread sets are valid when it is DONE
   int pin_error, class_error; ///< I the system's error, 0 = done
@@ -153,7 +153,7 @@ struct ws_pool_s {
 
   alignas(WS_SPACING) uint64_t id; ///< I unique in the process: a stale thread-local entry cannot match
   uint32_t workers; ///< I those that have a thread, and those that may get one later
-  ws_au32_t obtained; ///< S workers that have a thread, the first ones; the others are LATE
+  ws_au32_t obtained; ///< S workers that have a thread, the first ones; the others are BEHIND
   uint32_t cpus; ///< I CPUs that count: process mask and pinned cores, at most the control group's quota
   uint32_t worker_cpus; ///< I CPUs that the workers can use: fewer than cpus when all are pinned to few
   ws_settings_t settings; ///< I name, cores are not kept

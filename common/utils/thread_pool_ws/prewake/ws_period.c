@@ -58,7 +58,8 @@ static double deviation(const uint64_t *arrivals, uint32_t count, uint32_t m, do
   return sum / n;
 }
 
-/// When should the burst at @p index have come, as its forerunners did? It may itself have been an exception.
+/// @return when the burst at @p index was due, by the median lateness against the bursts one, two, ...
+///         periods before: it may itself have been an exception
 static uint64_t usual_ns(const uint64_t *arrivals, uint32_t index, uint32_t m, double period_ns)
 {
   double late[FORERUNNERS];

@@ -11,6 +11,7 @@
 /// X is observed after every burst and does not depend on the lead, so the choice cannot oscillate.
 #include "../pool/ws_near.h"
 #include "../sleep/ws_budget.h"
+#include "../sleep/ws_cap.h"
 #include "ws_prewake_state.h"
 
 /// Consecutive decisions against a timer wake after which the worker tries one all the same. Prime, so that
@@ -32,17 +33,17 @@ static ws_lead_choice_t judge(const ws_lead_t *lead, const ws_lead_case_t *how, 
   ws_lead_choice_t choice = {.lead_ns = lead_ns};
   // A worker that gives up is as late as without a timer wake, and has to be woken once more.
   const int64_t miss_ns = (int64_t)((how->price + 1) * how->react_ns + how->call_ns);
-  choice.wait_ns = ws_window_best_wait(how->late, -lead_ns, INT32_MAX, absences, miss_ns);
+  choice.wait_ns = ws_window_best_wait(how->errors, -lead_ns, INT32_MAX, absences, miss_ns);
   choice.wait_ns += (choice.wait_ns + lead_ns) / 16; // a look takes time
   // A burst that is later than all remembered ones is more likely than one that does not come at all. So it
   // is worth waiting for it as long as a wake costs.
-  if (absences * (how->late->count + 1) < 1 && choice.wait_ns < miss_ns)
+  if (absences * (how->errors->count + 1) < 1 && choice.wait_ns < miss_ns)
     choice.wait_ns = miss_ns;
   // If the timer fires later than a push would have woken the worker, the timer neither helps nor hurts: what
   // delayed the timer by milliseconds would have delayed the push's wake, too.
   const int64_t react_ns = (int64_t)how->react_ns;
   const double in_time_ns = how->react_ns - (double)ws_window_above(&lead->early, lead_ns, react_ns);
-  const double reached = ws_window_reached(how->late, choice.wait_ns);
+  const double reached = ws_window_reached(how->errors, choice.wait_ns);
   // A burst that is over before a woken worker runs is no later without the worker than it is long.
   const bool is_short = how->length_ns > 0 && how->length_ns < in_time_ns;
   const double short_ns = how->length_ns > TOGETHER_NS ? how->length_ns - TOGETHER_NS : 0;
@@ -112,7 +113,7 @@ static ws_plan_t plan_phase(ws_worker_t *worker, const ws_outlook_t *outlook, ui
   const ws_lead_case_t how = {
       .price = pool->settings.spin_price,
       .occupancy = phase->occupancy,
-      .late = &phase->late,
+      .errors = &phase->errors,
       .react_ns = worker->prewake->react_ns,
       .length_ns = (double)ws_window_quantile(&lead->length, 500),
       .call_ns = (double)ws_call_ns(pool),
@@ -139,11 +140,12 @@ static ws_plan_t plan_phase(ws_worker_t *worker, const ws_outlook_t *outlook, ui
 static ws_plan_t plan_hint(const ws_worker_t *worker)
 {
   const struct ws_pool_s *pool = worker->pool;
-  const ws_prewake_worker_t *its = worker->prewake;
+  const ws_prewake_worker_t *prewake = worker->prewake;
   const uint64_t expected_ns = ws_hint_load(&pool->prewake->expected_ns);
-  if (expected_ns <= its->slept_ns || expected_ns == its->hinted_ns)
+  if (expected_ns <= prewake->slept_ns || expected_ns == prewake->hinted_ns)
     return (ws_plan_t){0}; // over, or the worker has woken for it already
-  const ws_window_t *waking = &its->wakes[its->wakes[WS_WAKE_TIMER].count > 0 ? WS_WAKE_TIMER : WS_WAKE_PUSH];
+  const ws_window_t *waking =
+      &prewake->wakes[prewake->wakes[WS_WAKE_TIMER].count > 0 ? WS_WAKE_TIMER : WS_WAKE_PUSH];
   const int64_t lead_ns = ws_window_quantile(waking, ws_lead_permille(pool->settings.spin_price));
   return (ws_plan_t){.rise_ns = (uint64_t)((int64_t)expected_ns - lead_ns),
                      // it waits as long as a wake would cost
@@ -176,11 +178,11 @@ static bool set(ws_worker_t *worker, const ws_outlook_t *outlook, const ws_plan_
 
 ws_plan_t ws_plan_choose(ws_worker_t *worker, const ws_outlook_t *outlook)
 {
-  ws_prewake_pool_t *pools = worker->pool->prewake;
+  ws_prewake_pool_t *shared = worker->pool->prewake;
   const ws_spin_t mode = ws_spin_mode(worker->pool);
   const bool learns = mode == WS_SPIN_AUTO || mode == WS_SPIN_FIXED;
   ws_plan_t plan = plan_hint(worker);
-  for (uint32_t i = 0; i < outlook->phases && learns && ws_hint_load(&pools->lowered) == 0; i++) {
+  for (uint32_t i = 0; i < outlook->phases && learns && ws_hint_load(&shared->lowered) == 0; i++) {
     const ws_plan_t other = plan_phase(worker, outlook, i);
     if (other.rise_ns != 0 && (plan.rise_ns == 0 || other.rise_ns < plan.rise_ns))
       plan = other;

@@ -41,9 +41,9 @@ static bool is_next(const ws_predict_t *model, uint32_t phase)
 
 double ws_predict_next_ns(const ws_predict_t *model, uint32_t phase)
 {
-  const ws_phase_t *its = &model->phase[phase];
-  const bool causal = is_next(model, phase) && its->since_error_ns < its->error_ns;
-  return causal ? (double)model->arrival_ns[model->arrivals - 1] + its->since_ns : its->next_ns;
+  const ws_phase_t *expected = &model->phase[phase];
+  const bool causal = is_next(model, phase) && expected->since_error_ns < expected->error_ns;
+  return causal ? (double)model->arrival_ns[model->arrivals - 1] + expected->since_ns : expected->next_ns;
 }
 
 /// @return @p x less the whole multiples of @p period_ns in it: between plus and minus half of that
@@ -173,24 +173,24 @@ static ws_arrived_t match(ws_predict_t *model, uint64_t at_ns)
 {
   ws_predict_expire(model, at_ns);
   uint32_t nearest = 0;
-  double late_ns = HUGE_VAL;
+  double error_ns = HUGE_VAL;
   for (uint32_t i = 0; i < model->phases; i++) {
     const double other_ns = (double)at_ns - ws_predict_next_ns(model, i);
-    if (fabs(other_ns) < fabs(late_ns)) {
+    if (fabs(other_ns) < fabs(error_ns)) {
       nearest = i;
-      late_ns = other_ns;
+      error_ns = other_ns;
     }
   }
-  model->strayed = fabs(late_ns) > tolerance_ns(model);
+  model->strayed = fabs(error_ns) > tolerance_ns(model);
   if (model->strayed) {
     ws_mean_follow(&model->stray, 1);
     ws_mean_follow(&model->surprise, 1);
     model->last_phase = model->phases;
     return (ws_arrived_t){.phase = -1};
   }
-  ws_window_add(&model->phase[nearest].late, (int64_t)late_ns);
+  ws_window_add(&model->phase[nearest].errors, (int64_t)error_ns);
   follow(model, nearest, at_ns);
-  return (ws_arrived_t){.phase = (int32_t)nearest, .late_ns = (int64_t)late_ns};
+  return (ws_arrived_t){.phase = (int32_t)nearest, .error_ns = (int64_t)error_ns};
 }
 
 ws_arrived_t ws_predict_arrival(ws_predict_t *model, uint64_t at_ns)

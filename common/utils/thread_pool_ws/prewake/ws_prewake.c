@@ -50,10 +50,10 @@ static void note_arrival(struct ws_pool_s *pool, uint64_t at_ns)
 }
 
 /// @return whether a hint has announced what comes at @p at_ns, and no task was run since
-static bool is_announced(const ws_prewake_pool_t *its, uint64_t at_ns)
+static bool is_announced(const ws_prewake_pool_t *shared, uint64_t at_ns)
 {
-  return at_ns <= ws_hint_load(&its->announced_until_ns)
-         && ws_hint_load(&its->out_of_work_ns) <= ws_hint_load(&its->announced_ns);
+  return at_ns <= ws_hint_load(&shared->announced_until_ns)
+         && ws_hint_load(&shared->out_of_work_ns) <= ws_hint_load(&shared->announced_ns);
 }
 
 void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns)
@@ -71,35 +71,36 @@ void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns)
 
 void ws_prewake_announced(struct ws_pool_s *pool, uint64_t now_ns, uint64_t until_ns)
 {
-  ws_prewake_pool_t *its = pool->prewake;
+  ws_prewake_pool_t *shared = pool->prewake;
   if (!ws_hint_load(&pool->quiet))
     return;
-  if (!is_announced(its, now_ns)) { // else the same burst is announced again
+  if (!is_announced(shared, now_ns)) { // else the same burst is announced again
     note_arrival(pool, now_ns);
-    ws_hint_store(&its->announced_ns, now_ns);
+    ws_hint_store(&shared->announced_ns, now_ns);
   }
-  ws_hint_store(&its->announced_until_ns, until_ns);
+  ws_hint_store(&shared->announced_until_ns, until_ns);
 }
 
 void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t called_ns)
 {
-  ws_prewake_pool_t *pools = worker->pool->prewake;
-  ws_prewake_worker_t *its = worker->prewake;
+  ws_prewake_pool_t *shared = worker->pool->prewake;
+  ws_prewake_worker_t *prewake = worker->prewake;
   // A worker that was called found its task later than the task came.
-  const uint64_t gap_ns = (called_ns > its->out_of_work_ns ? called_ns : now_ns) - its->out_of_work_ns;
+  const uint64_t gap_ns =
+      (called_ns > prewake->out_of_work_ns ? called_ns : now_ns) - prewake->out_of_work_ns;
   ws_prewake_arrived(worker->pool, now_ns); // if the push has not noted it
-  ws_window_add(&its->follows[its->follow], (int64_t)gap_ns);
+  ws_window_add(&prewake->follows[prewake->follow], (int64_t)gap_ns);
   if (gap_ns <= worker->pool->settings.spin_ns_max) {
-    its->follow += its->follow < WS_FOLLOWS - 1;
+    prewake->follow += prewake->follow < WS_FOLLOWS - 1;
   } else { // it is the first task that the worker takes of a burst
-    const uint64_t arrival_ns = ws_hint_load(&pools->arrival_ns);
-    its->follow = 0;
+    const uint64_t arrival_ns = ws_hint_load(&shared->arrival_ns);
+    prewake->follow = 0;
     // ws_rhythm.c counts these workers after the burst. If each worker changed a common counter here, many
     // workers would wait for each other.
-    its->burst = 1 - its->burst;
-    ws_stat_store(&its->taken[its->burst].arrival_ns, arrival_ns);
-    ws_stat_store(&its->taken[its->burst].tasks, 1);
-    if (ws_stat_load(&pools->started_ns) != arrival_ns && ws_stat_add(&pools->starters, 1) == 0)
+    prewake->burst = 1 - prewake->burst;
+    ws_stat_store(&prewake->taken[prewake->burst].arrival_ns, arrival_ns);
+    ws_stat_store(&prewake->taken[prewake->burst].tasks, 1);
+    if (ws_stat_load(&shared->started_ns) != arrival_ns && ws_stat_add(&shared->starters, 1) == 0)
       ws_start_note(worker->pool, arrival_ns, now_ns);
   }
 }
@@ -113,26 +114,26 @@ void ws_prewake_took_more(ws_worker_t *worker)
 /// Learn from the last burst how well this worker's wake was timed.
 static void learn(ws_worker_t *worker, const ws_outlook_t *outlook)
 {
-  ws_prewake_worker_t *its = worker->prewake;
+  ws_prewake_worker_t *prewake = worker->prewake;
   const ws_arrived_t *arrived = &outlook->arrived;
-  if (its->learnt_ns == outlook->seen_ns)
+  if (prewake->learnt_ns == outlook->seen_ns)
     return;
-  its->learnt_ns = outlook->seen_ns;
-  if (its->locks != outlook->locks)
-    memset(its->lead, 0, sizeof(its->lead)); // the phases are of another pattern now
-  its->locks = outlook->locks;
-  const bool in_time = its->rose_ns <= outlook->seen_ns;
-  if (its->by_timer) {
+  prewake->learnt_ns = outlook->seen_ns;
+  if (prewake->locks != outlook->locks)
+    memset(prewake->lead, 0, sizeof(prewake->lead)); // the phases are of another pattern now
+  prewake->locks = outlook->locks;
+  const bool in_time = prewake->rose_ns <= outlook->seen_ns;
+  if (prewake->by_timer) {
     ws_counters_t *count = &worker->queue.count;
     ws_count(in_time ? &count->hits : &count->lates, 1);
-    ws_count(&count->unused, !its->found);
+    ws_count(&count->unused, !prewake->found);
   }
   // A wake that took longer than a period shows that the process was stopped, not how long a wake takes.
-  if (its->waking_ns >= 0 && arrived->phase >= 0 && (uint64_t)its->waking_ns < outlook->gap_ns)
-    ws_lead_learn(&its->lead[arrived->phase], its->waking_ns - arrived->late_ns, its->by_timer, its->found,
-                  in_time);
-  its->waking_ns = -1;
-  its->by_timer = false;
+  if (prewake->waking_ns >= 0 && arrived->phase >= 0 && (uint64_t)prewake->waking_ns < outlook->gap_ns)
+    ws_lead_learn(&prewake->lead[arrived->phase], prewake->waking_ns - arrived->error_ns, prewake->by_timer,
+                  prewake->found, in_time);
+  prewake->waking_ns = -1;
+  prewake->by_timer = false;
 }
 
 /// @return how long to spin for what follows
@@ -166,11 +167,11 @@ static uint64_t look_ns(ws_worker_t *worker, uint64_t now_ns)
 uint64_t ws_prewake_out_of_work(ws_worker_t *worker, uint64_t now_ns)
 {
   struct ws_pool_s *pool = worker->pool;
-  ws_prewake_worker_t *its = worker->prewake;
-  its->found = true;
-  its->out_of_work_ns = now_ns;
+  ws_prewake_worker_t *prewake = worker->prewake;
+  prewake->found = true;
+  prewake->out_of_work_ns = now_ns;
   // Without a new arrival the same burst goes on: with tiny tasks a worker runs out of work again and again.
-  if (ws_hint_load(&pool->prewake->arrival_ns) != its->learnt_ns) {
+  if (ws_hint_load(&pool->prewake->arrival_ns) != prewake->learnt_ns) {
     ws_outlook_t outlook;
     ws_rhythm_update(pool, now_ns);
     if (ws_rhythm_read(pool->prewake, false, &outlook))
@@ -183,82 +184,82 @@ uint64_t ws_prewake_out_of_work(ws_worker_t *worker, uint64_t now_ns)
 uint64_t ws_prewake_plan(ws_worker_t *worker, uint64_t slept_ns)
 {
   struct ws_pool_s *pool = worker->pool;
-  ws_prewake_worker_t *its = worker->prewake;
+  ws_prewake_worker_t *prewake = worker->prewake;
   ws_outlook_t outlook = {0};
-  its->slept_ns = slept_ns;
+  prewake->slept_ns = slept_ns;
   if (pool->cpus > 1) {
     ws_rhythm_update(pool, slept_ns);
     if (ws_rhythm_read(pool->prewake, true, &outlook)) {
       learn(worker, &outlook);
       const int32_t phase = outlook.arrived.phase;
       // How long the last burst was, if the worker has run tasks of it.
-      if (its->found && phase >= 0 && its->out_of_work_ns > outlook.seen_ns)
-        ws_window_add(&its->lead[phase].length, (int64_t)(its->out_of_work_ns - outlook.seen_ns));
+      if (prewake->found && phase >= 0 && prewake->out_of_work_ns > outlook.seen_ns)
+        ws_window_add(&prewake->lead[phase].length, (int64_t)(prewake->out_of_work_ns - outlook.seen_ns));
     }
   }
-  ws_count(&worker->queue.count.misses, its->by_timer); // learn() has not seen a burst for it
-  its->by_timer = false;
-  its->waking_ns = -1;
-  its->plan = ws_plan_choose(worker, &outlook);
-  its->is_armed = its->plan.rise_ns != 0;
+  ws_count(&worker->queue.count.misses, prewake->by_timer); // learn() has not seen a burst for it
+  prewake->by_timer = false;
+  prewake->waking_ns = -1;
+  prewake->plan = ws_plan_choose(worker, &outlook);
+  prewake->is_armed = prewake->plan.rise_ns != 0;
   if (!ws_hint_load(&pool->quiet)) // as in ws_prewake_idle()
     ws_hint_store(&pool->quiet, 1);
-  if (its->plan.rise_ns != 0)
-    WS_PROBE(prewake, pool, ws_traced_pool(pool), (int32_t)worker->index, 0u, its->plan.rise_ns,
-             its->plan.expected_ns);
-  return its->plan.rise_ns;
+  if (prewake->plan.rise_ns != 0)
+    WS_PROBE(prewake, pool, ws_traced_pool(pool), (int32_t)worker->index, 0u, prewake->plan.rise_ns,
+             prewake->plan.expected_ns);
+  return prewake->plan.rise_ns;
 }
 
 /// The number of timers is limited (arm() in ws_plan.c): another worker may set one now.
 void ws_prewake_disarm(ws_worker_t *worker)
 {
-  ws_prewake_worker_t *its = worker->prewake;
-  if (!its->is_armed)
+  ws_prewake_worker_t *prewake = worker->prewake;
+  if (!prewake->is_armed)
     return;
-  its->is_armed = false;
+  prewake->is_armed = false;
   ws_hint_add(&worker->pool->prewake->armed, 0u - 1);
 }
 
 /// Learn how long the worker took to wake. @param from_ns  the call, or the time of its timer
 static void learn_waking(ws_worker_t *worker, ws_wake_by_t by, uint64_t from_ns)
 {
-  ws_prewake_worker_t *its = worker->prewake;
-  ws_prewake_pool_t *pools = worker->pool->prewake;
-  const uint64_t slept_ns = its->rose_ns - its->slept_ns;
-  const int64_t waking_ns = its->rose_ns > from_ns ? (int64_t)(its->rose_ns - from_ns) : 0;
+  ws_prewake_worker_t *prewake = worker->prewake;
+  ws_prewake_pool_t *shared = worker->pool->prewake;
+  const uint64_t slept_ns = prewake->rose_ns - prewake->slept_ns;
+  const int64_t waking_ns = prewake->rose_ns > from_ns ? (int64_t)(prewake->rose_ns - from_ns) : 0;
   uint32_t gap = 0; // by how long it slept: below 0.25, 1, 4, 16 ms, longer
   for (uint64_t bound_ns = 250000; slept_ns >= bound_ns && gap < WS_WAKE_GAPS - 1; bound_ns *= 4)
     gap++;
-  ws_histogram_add(&its->woken[by][gap], (uint64_t)waking_ns);
-  if (by == WS_WAKE_PUSH && slept_ns < ws_stat_load(&pools->sleep_ns_min))
+  ws_histogram_add(&prewake->woken[by][gap], (uint64_t)waking_ns);
+  if (by == WS_WAKE_PUSH && slept_ns < ws_stat_load(&shared->sleep_ns_min))
     return; // its CPU was still warm: the next burst will not find it so
-  its->waking_ns = waking_ns;
-  ws_window_add(&its->wakes[by], waking_ns);
+  prewake->waking_ns = waking_ns;
+  ws_window_add(&prewake->wakes[by], waking_ns);
   if (by == WS_WAKE_TIMER)
     return;
   // The median: while timers wake the worker, pushes do so on rare occasions only, when something was wrong.
-  its->react_ns = (double)ws_window_quantile(&its->wakes[by], 500);
-  ws_stat_store(&pools->waking_ns, (uint64_t)its->react_ns);
+  prewake->react_ns = (double)ws_window_quantile(&prewake->wakes[by], 500);
+  ws_stat_store(&shared->waking_ns, (uint64_t)prewake->react_ns);
 }
 
 uint64_t ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by, uint64_t rose_ns, uint64_t called_ns)
 {
-  ws_prewake_worker_t *its = worker->prewake;
-  const ws_plan_t *plan = &its->plan;
-  its->rose_ns = rose_ns;
-  if (its->is_armed && plan->rise_ns <= called_ns)
+  ws_prewake_worker_t *prewake = worker->prewake;
+  const ws_plan_t *plan = &prewake->plan;
+  prewake->rose_ns = rose_ns;
+  if (prewake->is_armed && plan->rise_ns <= called_ns)
     by = WS_WAKE_TIMER; // the push came when its timer had fired already
   const uint64_t from_ns = by == WS_WAKE_TIMER ? plan->rise_ns : called_ns;
-  its->found = false;
-  its->by_timer = by == WS_WAKE_TIMER;
-  if (its->by_timer && from_ns != 0) {
-    ws_histogram_add(&its->leads, plan->expected_ns > from_ns ? plan->expected_ns - from_ns : 0);
-    *(plan->phase >= 0 ? &its->lead[plan->phase].risen_ns : &its->hinted_ns) = plan->expected_ns;
+  prewake->found = false;
+  prewake->by_timer = by == WS_WAKE_TIMER;
+  if (prewake->by_timer && from_ns != 0) {
+    ws_histogram_add(&prewake->leads, plan->expected_ns > from_ns ? plan->expected_ns - from_ns : 0);
+    *(plan->phase >= 0 ? &prewake->lead[plan->phase].risen_ns : &prewake->hinted_ns) = plan->expected_ns;
   }
-  if (from_ns > its->slept_ns) // else it found work before it slept, or there was no time to sleep
+  if (from_ns > prewake->slept_ns) // else it found work before it slept, or there was no time to sleep
     learn_waking(worker, by, from_ns);
   ws_prewake_disarm(worker);
-  return its->by_timer ? plan->give_up_ns : rose_ns;
+  return prewake->by_timer ? plan->give_up_ns : rose_ns;
 }
 
 void ws_prewake_expect(struct ws_pool_s *pool, uint64_t at_ns)
@@ -278,18 +279,18 @@ uint64_t ws_prewake_waking_ns(const struct ws_pool_s *pool)
 
 void ws_prewake_throttled(struct ws_pool_s *pool, uint64_t span_ns)
 {
-  ws_prewake_pool_t *its = pool->prewake;
+  ws_prewake_pool_t *shared = pool->prewake;
   const uint64_t now_ns = ws_os_now_ns();
-  const uint32_t lowered = ws_hint_load(&its->lowered);
-  const uint64_t last_ns = ws_hint_load(&its->span_ns), clean_ns = ws_hint_load(&its->clean_ns);
+  const uint32_t lowered = ws_hint_load(&shared->lowered);
+  const uint64_t last_ns = ws_hint_load(&shared->span_ns), clean_ns = ws_hint_load(&shared->clean_ns);
   const bool is_first = lowered == 0 && now_ns >= clean_ns + LONGER_MAX * last_ns;
   const uint64_t longer_ns = 2 * last_ns < LONGER_MAX * span_ns ? 2 * last_ns : LONGER_MAX * span_ns;
   const uint64_t next_ns = is_first || longer_ns < span_ns ? span_ns : longer_ns;
-  ws_stat_add(&its->throttled_looks, 1);
-  ws_hint_store(&its->span_ns, next_ns);
-  ws_hint_store(&its->clean_ns, now_ns + next_ns);
+  ws_stat_add(&shared->throttled_looks, 1);
+  ws_hint_store(&shared->span_ns, next_ns);
+  ws_hint_store(&shared->clean_ns, now_ns + next_ns);
   if (lowered == WS_LEVEL_TOP)
     return;
-  ws_hint_store(&its->lowered, lowered + 1);
-  ws_stat_add(&its->level_changes, 1);
+  ws_hint_store(&shared->lowered, lowered + 1);
+  ws_stat_add(&shared->level_changes, 1);
 }

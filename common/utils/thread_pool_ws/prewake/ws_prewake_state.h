@@ -51,7 +51,7 @@ typedef struct {
   double since_error_ns; ///< mean error of that
   double periods; ///< since it came last
   double occupancy; ///< share of the periods lately in which it came
-  ws_window_t late; ///< arrival less prediction
+  ws_window_t errors; ///< arrival less prediction
 } ws_phase_t;
 
 typedef struct {
@@ -71,7 +71,7 @@ typedef struct {
 /// What an arrival was.
 typedef struct {
   int32_t phase; ///< -1 = not expected
-  int64_t late_ns; ///< it came so much after the prediction
+  int64_t error_ns; ///< it came so much after the prediction
 } ws_arrived_t;
 
 /// @brief A burst has come at @p at_ns, later than all before.
@@ -121,7 +121,7 @@ typedef struct {
 typedef struct {
   double price; ///< CPU time that one unit of lateness is worth (settings.spin_price)
   double occupancy; ///< share of the periods in which the burst comes
-  const ws_window_t *late; ///< J
+  const ws_window_t *errors; ///< J
   double react_ns; ///< how late the worker is when a push has to wake it
   double length_ns; ///< time from the burst to the end of its work: 0 = not known
   double call_ns; ///< CPU time that the push spends on the wake
@@ -172,7 +172,7 @@ typedef struct {
   double period_ns; ///< from then on
   double occupancy; ///< share of the periods lately in which it came
   uint32_t takers; ///< workers that take tasks of its bursts: enough for most of them; 0 = not known
-  ws_window_t late; ///< arrival less expectation
+  ws_window_t errors; ///< arrival less expectation
 } ws_outlook_phase_t;
 
 /// What ws_rhythm.c publishes: the last burst, and what comes.
@@ -227,10 +227,10 @@ void ws_rhythm_update(struct ws_pool_s *pool, uint64_t now_ns);
 
 /// @brief Copy what was published last. @param phases  these, too: many words
 /// @return false = it is being written, or nothing is known
-bool ws_rhythm_read(const ws_prewake_pool_t *its, bool phases, ws_outlook_t *outlook);
+bool ws_rhythm_read(const ws_prewake_pool_t *shared, bool phases, ws_outlook_t *outlook);
 
 /// @brief Copy what comes before the phases, for the statistics: the words may be of two bursts.
-void ws_rhythm_glance(const ws_prewake_pool_t *its, ws_outlook_t *outlook);
+void ws_rhythm_glance(const ws_prewake_pool_t *shared, ws_outlook_t *outlook);
 
 /// Least number of samples of X for a decision.
 #define WS_LEAD_SAMPLES_MIN 4u

@@ -12,28 +12,28 @@
 
 void ws_start_note(struct ws_pool_s *pool, uint64_t arrival_ns, uint64_t found_ns)
 {
-  ws_prewake_pool_t *its = pool->prewake;
-  const uint64_t before_ns = ws_stat_load(&its->started_ns);
-  ws_stat_store(&its->started_ns, arrival_ns);
+  ws_prewake_pool_t *shared = pool->prewake;
+  const uint64_t before_ns = ws_stat_load(&shared->started_ns);
+  ws_stat_store(&shared->started_ns, arrival_ns);
   if (arrival_ns == before_ns || found_ns < arrival_ns)
     return;
-  const uint64_t took_ns = found_ns - arrival_ns, p90_ns = ws_stat_load(&its->start_p90_ns);
+  const uint64_t took_ns = found_ns - arrival_ns, p90_ns = ws_stat_load(&shared->start_p90_ns);
   if (pool->live.starts)
     ws_histogram_add(pool->live.starts, took_ns);
   const uint64_t step_ns = p90_ns / STEP_PART + 1;
   const uint64_t below_ns = p90_ns > step_ns ? p90_ns - step_ns : 0;
-  const bool first = ws_stat_add(&its->starts, 1) == 0, above = took_ns > p90_ns;
-  ws_stat_store(&its->start_p90_ns, first ? took_ns : above ? p90_ns + RAISE * step_ns : below_ns);
+  const bool first = ws_stat_add(&shared->starts, 1) == 0, above = took_ns > p90_ns;
+  ws_stat_store(&shared->start_p90_ns, first ? took_ns : above ? p90_ns + RAISE * step_ns : below_ns);
 }
 
 void ws_pool_prewake_stats_sized(const struct ws_pool_s *pool, ws_prewake_stats_t *stats, size_t bytes)
 {
   if (!pool || !stats)
     return;
-  const ws_prewake_pool_t *its = pool->prewake;
+  const ws_prewake_pool_t *shared = pool->prewake;
   ws_histogram_sum_t leads = {0};
   ws_outlook_t outlook;
-  ws_rhythm_glance(its, &outlook);
+  ws_rhythm_glance(shared, &outlook);
   ws_prewake_stats_t own = {
       .bursts = outlook.bursts,
       .expected_bursts = outlook.expected_bursts,
@@ -42,11 +42,11 @@ void ws_pool_prewake_stats_sized(const struct ws_pool_s *pool, ws_prewake_stats_
       .period_bursts = outlook.phases,
       .state = outlook.state,
       .locks = outlook.locks,
-      .level = WS_LEVEL_TOP - ws_stat_load(&its->lowered),
-      .level_changes = ws_stat_load(&its->level_changes),
-      .throttled_looks = ws_stat_load(&its->throttled_looks),
-      .started_bursts = ws_stat_load(&its->starts),
-      .late_ns_p90 = ws_stat_load(&its->start_p90_ns),
+      .level = WS_LEVEL_TOP - ws_stat_load(&shared->lowered),
+      .level_changes = ws_stat_load(&shared->level_changes),
+      .throttled_looks = ws_stat_load(&shared->throttled_looks),
+      .started_bursts = ws_stat_load(&shared->starts),
+      .late_ns_p90 = ws_stat_load(&shared->start_p90_ns),
   };
   for (uint32_t i = 0; i < pool->workers; i++) {
     const ws_counters_t *count = &pool->worker[i]->queue.count;

@@ -2,6 +2,7 @@
 /// @file ws_pool.c
 /// Create and destroy a pool. All memory that a burst needs is mapped here.
 #define _GNU_SOURCE
+#include "../cancel/ws_skip.h"
 #include "../classes/ws_classes.h"
 #include "../core/ws_run.h"
 #include "../page/ws_page.h"
@@ -11,7 +12,6 @@
 #include "../pool/ws_process.h"
 #include "../prewake/ws_prewake.h"
 #include "../record/ws_flight.h"
-#include "../skip/ws_skip.h"
 #include "../sleep/ws_affinity.h"
 #include "../sleep/ws_guard.h"
 #include "../tasks/ws_queue.h"

@@ -3,7 +3,7 @@
 /// ws_setup.h: make the workers' threads. If the system refuses a thread, a CPU or a class, there is one
 /// warning for each cause, and the pool works without it.
 #define _GNU_SOURCE
-#include "../sleep/ws_budget.h"
+#include "../sleep/ws_helper.h"
 #include "ws_setup.h"
 
 #include <sched.h>
@@ -64,7 +64,7 @@ static void *worker_thread(void *worker_arg)
   set_up_worker(worker);
   ws_observe(worker, WS_OBSERVED_START);
   // [edge START acq_rel] what set_up_worker wrote
-  if (ws_xchg_acq_rel(&worker->start.state, WS_START_DONE) == WS_START_LATE) {
+  if (ws_xchg_acq_rel(&worker->start.state, WS_START_DONE) == WS_START_BEHIND) {
     ws_worker_goes_on(worker->pool);
     ws_affinity_begin(worker);
   }
@@ -98,7 +98,7 @@ static bool make_missing(struct ws_pool_s *pool)
   return had < pool->workers;
 }
 
-static void warn_late(const ws_worker_t *worker)
+static void warn_behind(const ws_worker_t *worker)
 {
   ws_warn(&worker->pool->settings,
           "worker %u (on CPU %d, -1 = any) has got no CPU for %u ms: the pool works without it until then. A"
@@ -111,7 +111,7 @@ static bool leave_behind(ws_worker_t *worker)
 {
   uint32_t begins = WS_START_BEGINS;
   ws_worker_blocks(worker->pool);
-  if (ws_cas_acq_rel(&worker->start.state, &begins, WS_START_LATE)) // [edge START acq_rel]
+  if (ws_cas_acq_rel(&worker->start.state, &begins, WS_START_BEHIND)) // [edge START acq_rel]
     return true;
   ws_worker_goes_on(worker->pool);
   // [edge START acquire] it has started
@@ -153,7 +153,7 @@ static void report(struct ws_pool_s *pool, int32_t *cpu)
     ws_worker_t *worker = pool->worker[i];
     if (leave_behind(worker)) {
       if (i < ws_hint_load(&pool->obtained))
-        warn_late(worker);
+        warn_behind(worker);
       pool->pinned += worker->cpu >= 0;
       continue;
     }

@@ -18,14 +18,14 @@ static void note_producer(struct ws_pool_s *pool, uint32_t producer)
 
 /// The kernel finds another CPU for a real-time thread that may not stop the one that runs (Linux,
 /// select_task_rq_rt). So beside such a producer a worker need not move, which would take a CPU for 20 us.
-static uint32_t holds(const struct ws_pool_s *pool, ws_helping_t *its)
+static uint32_t holds(const struct ws_pool_s *pool, ws_helping_t *helping)
 {
   const uint32_t highest = ws_affinity_priority(pool);
   if (highest == 0 && pool->pinned == 0)
     return 0;
-  if (its->priority == 0)
-    its->priority = 1 + ws_os_priority(0);
-  return its->priority > 1 && its->priority > highest ? WS_PRODUCER_HOLDS : 0;
+  if (helping->priority == 0)
+    helping->priority = 1 + ws_os_priority(0);
+  return helping->priority > 1 && helping->priority > highest ? WS_PRODUCER_HOLDS : 0;
 }
 
 void ws_affinity_note_caller(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu)
@@ -34,10 +34,10 @@ void ws_affinity_note_caller(struct ws_pool_s *pool, ws_here_t here, uint32_t cp
     ws_hint_store(&here.worker->seen_cpu, cpu);
   if (here.worker || !here.queue)
     return;
-  ws_helping_t *its = &here.queue->helping;
-  its->producer = (its->calls_left > 0 ? WS_PRODUCER_STAYS : 0) + holds(pool, its);
-  its->calls_left -= its->calls_left > 0;
-  note_producer(pool, cpu + its->producer);
+  ws_helping_t *helping = &here.queue->helping;
+  helping->producer = (helping->calls_left > 0 ? WS_PRODUCER_STAYS : 0) + holds(pool, helping);
+  helping->calls_left -= helping->calls_left > 0;
+  note_producer(pool, cpu + helping->producer);
 }
 
 void ws_affinity_note_helper(struct ws_pool_s *pool, ws_queue_t *lane)
@@ -54,11 +54,11 @@ void ws_affinity_note_helper(struct ws_pool_s *pool, ws_queue_t *lane)
 /// @return whether the worker tries to move now; the next try comes PAUSE_NS later
 static bool begins_move(ws_worker_t *worker)
 {
-  ws_sleep_worker_t *its = ws_sleep_worker(worker);
+  ws_sleep_worker_t *sleep = ws_sleep_worker(worker);
   const uint64_t now_ns = ws_os_now_ns();
-  if (now_ns - its->tried_ns < PAUSE_NS)
+  if (now_ns - sleep->tried_ns < PAUSE_NS)
     return false;
-  its->tried_ns = now_ns;
+  sleep->tried_ns = now_ns;
   return true;
 }
 

@@ -26,13 +26,13 @@
 
 #include <sched.h>
 
-#include "../prewake/ws_prewake.h"
 #include "../record/ws_flight.h"
 #include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 #include "ws_affinity.h"
-#include "ws_budget.h"
+#include "ws_cap.h"
 #include "ws_wake.h"
+#include "ws_watch.h"
 
 /// Between two looks: this, the slack and a wake must fit in the promised 1 ms. The slack lets the kernel
 /// join the timer with another one of that CPU: an interrupt of its own costs the worker that it strikes 15
@@ -73,9 +73,9 @@ static bool has_moved(struct ws_pool_s *pool, memory_t *memory)
   return moved;
 }
 
-static bool is_late(const ws_worker_t *worker)
+static bool is_behind(const ws_worker_t *worker)
 {
-  return ws_load_acquire(&worker->start.state) == WS_START_LATE; // [edge START acquire]
+  return ws_load_acquire(&worker->start.state) == WS_START_BEHIND; // [edge START acquire]
 }
 
 /// Notes if there are none. @return threads outside that are thought to need a CPU and do not sleep in the
@@ -95,14 +95,14 @@ static uint32_t awake_outside(struct ws_pool_s *pool)
 }
 
 /// @return awake workers that sleep in the kernel, but not in a join: their tasks wait for an event that the
-/// pool cannot see. A late worker counts as blocked, as if it slept in a join
+/// pool cannot see. A worker that is behind counts as blocked, as in a join
 static uint32_t hidden_workers(struct ws_pool_s *pool, uint32_t working)
 {
   const uint32_t blocked = ws_hint_load(&ws_sleep_pool(pool)->blocked);
   uint32_t sleeping = 0;
   for (uint32_t i = 0; i < pool->workers; i++)
     if (!ws_is_parked(pool, i))
-      sleeping += is_late(pool->worker[i]) || ws_os_thread_sleeps(ws_tid(pool->worker[i]));
+      sleeping += is_behind(pool->worker[i]) || ws_os_thread_sleeps(ws_tid(pool->worker[i]));
   const uint32_t hidden = sleeping > blocked ? sleeping - blocked : 0;
   return hidden < working ? hidden : working;
 }
@@ -127,7 +127,7 @@ static uint32_t starved_workers(struct ws_pool_s *pool, uint64_t look, bool *any
   uint32_t starved = 0;
   for (uint32_t i = 0; i < pool->workers; i++) {
     ws_worker_t *worker = pool->worker[i];
-    if (ws_is_parked(pool, i) || is_late(worker) || !is_starved(worker, look))
+    if (ws_is_parked(pool, i) || is_behind(worker) || !is_starved(worker, look))
       continue;
     const bool searches = ws_searches(worker);
     const bool is_without = searches ? ws_search_starved(worker) : !ws_os_thread_sleeps(ws_tid(worker));
@@ -205,49 +205,6 @@ static void become_dormant(struct ws_pool_s *pool)
     ws_queues_trim(&pool->tasks); // dormant before: a queue that shrinks from now on calls the guard
 }
 
-// The CPU set and the quota.
-
-/// Between two looks. A group that was stopped once is stopped again in its next periods of 0.1 s.
-#define WATCH_NS 1000000000
-
-void ws_watch_tick(struct ws_pool_s *pool, uint64_t now_ns)
-{
-  ws_sleep_pool_t *its = ws_sleep_pool(pool);
-  const uint64_t watched_ns = ws_hint_load(&its->watch.asked_ns); // two threads at once ask twice
-  if ((int64_t)(now_ns - watched_ns) < WATCH_NS)
-    return;
-  ws_hint_store(&its->watch.asked_ns, now_ns);
-  ws_hint_store(&its->watch.due, 1); // a look that is missed comes a second later
-  ws_os_futex_wake(&its->guard, 1);
-}
-
-/// Set spin_cpus: the pool's CPUs less those that this thread has lost since its start (watch->cpus), at most
-/// the quota (UINT32_MAX = none). The pool may have CPUs that this thread has not, as its workers are pinned
-/// there.
-static void update_spin_cpus(struct ws_pool_s *pool, const ws_watch_t *watch, uint32_t quota)
-{
-  const uint32_t now = ws_os_process_cpu_count();
-  if (now == 0 || watch->cpus == 0)
-    return;
-  const uint32_t gone = now < watch->cpus ? watch->cpus - now : 0;
-  const uint32_t left = gone < pool->cpus ? pool->cpus - gone : 1;
-  ws_hint_store(&ws_sleep_pool(pool)->spin_cpus, left < quota ? left : quota);
-}
-
-void ws_watch_look(struct ws_pool_s *pool, ws_watch_t *watch)
-{
-  ws_sleep_pool_t *its = ws_sleep_pool(pool);
-  if (!ws_hint_load(&its->watch.due))
-    return;
-  ws_hint_store(&its->watch.due, 0);
-  const uint64_t before = watch->throttled;
-  const ws_grants_t grants = ws_os_grants();
-  watch->throttled = grants.throttled;
-  if (watch->throttled > before)
-    ws_prewake_throttled(pool, 2 * (uint64_t)WATCH_NS); // longer than until the next look
-  update_spin_cpus(pool, watch, grants.cpus);
-}
-
 /// Between two tries to make the workers that the system has refused.
 #define MISSING_NS 200000000u
 
@@ -322,7 +279,7 @@ bool ws_guard_start(struct ws_pool_s *pool)
   const uint32_t beside_producer = pool->cpus > 2 ? pool->cpus - 1 : 1;
   const uint32_t cpus = beside_producer < pool->worker_cpus ? beside_producer : pool->worker_cpus;
   its->guarded = its->has_guard && pool->workers > 1;
-  its->capped = its->guarded && pool->workers > cpus;
+  its->bounded = its->guarded && pool->workers > cpus;
   its->spares = its->has_guard && pool->pinned > 0 && pool->cpus > 1;
   ws_init_store(&its->spin_cpus, pool->cpus);
   ws_awake_cap_set(pool, 0);

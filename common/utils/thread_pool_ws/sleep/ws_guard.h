@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_guard.h
-/// The guard, a watchdog thread for tasks behind blocked workers: see ws_guard.c. It also looks whether the
-/// machine still has time for spinning: once in a second of activity it reads the control groups' quota and
-/// the set of CPUs.
+/// The guard, a watchdog thread for tasks behind blocked workers: see ws_guard.c.
 #ifndef WS_GUARD_H
 #define WS_GUARD_H
 
@@ -22,18 +20,5 @@ void ws_guard_await(struct ws_pool_s *pool);
 
 /// @brief End the guard's thread, before the workers end.
 void ws_guard_end(struct ws_pool_s *pool);
-
-/// What the guard's thread remembers from look to look.
-typedef struct {
-  uint64_t throttled; ///< times that the quota was used up; UINT64_MAX = not known yet
-  uint32_t cpus; ///< of the thread, at its start
-} ws_watch_t;
-
-/// @brief There is activity at @p now_ns: have the guard's thread look, if that is due.
-/// @progress  a futex call a second
-void ws_watch_tick(struct ws_pool_s *pool, uint64_t now_ns);
-
-/// @brief Look, on the guard's thread, if ws_watch_tick() has asked for it.
-void ws_watch_look(struct ws_pool_s *pool, ws_watch_t *watch);
 
 #endif

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_helper.c
-/// ws_budget.h, and ws_blocking_begin() and ws_blocking_end() of ws_pool.h.
+/// ws_helper.h, and ws_blocking_begin() and ws_blocking_end() of ws_pool.h.
 ///
-/// Nesting   A thread's helper seats form a list, the innermost first, through its lanes. A blocking section
-///           puts the awake seats to rest when it begins, and wakes the same seats when it ends. So
-///           sections may nest, and may contain new seats.
-/// Counters  Each seat is counted once in pool->helpers while it is awake, and a thread that is not a worker
-///           once in the process's count of helpers while any of its seats is awake.
-#include "ws_budget.h"
+/// Nesting   A thread's CPU slots as a helper form a list, the innermost first, through its lanes. A blocking
+///           section suspends the active slots when it begins, and resumes the same slots when it ends. So
+///           sections may nest, and may contain new slots.
+/// Counters  Each slot is counted once in its pool's helpers while it is active, and a thread that is not a
+///           worker once in the process's count of helpers while any of its slots is active.
+#include "ws_helper.h"
 
 #include "../pool/ws_process.h"
 #include "../pool/ws_steps.h"
@@ -15,19 +15,19 @@
 #include "ws_affinity.h"
 #include "ws_wake.h"
 
-static void wake_lane(ws_self_t *self, ws_queue_t *lane)
+static void resume(ws_self_t *self, ws_queue_t *lane)
 {
-  lane->helping.rests_at = 0;
+  lane->helping.suspended_at = 0;
   ws_add_acq_rel(&ws_sleep_pool(lane->helping.pool)->helpers, 1); // [edge SEARCHING acq_rel]
-  if (!self->worker && self->awake_seats++ == 0)
+  if (!self->worker && self->active_slots++ == 0)
     ws_hint_add(&ws_process.helpers, 1);
 }
 
-static void rest_lane(ws_self_t *self, ws_queue_t *lane, uint32_t level)
+static void suspend(ws_self_t *self, ws_queue_t *lane, uint32_t level)
 {
-  lane->helping.rests_at = level;
+  lane->helping.suspended_at = level;
   ws_sub_acq_rel(&ws_sleep_pool(lane->helping.pool)->helpers, 1); // [edge SEARCHING acq_rel]
-  if (!self->worker && --self->awake_seats == 0)
+  if (!self->worker && --self->active_slots == 0)
     ws_hint_add(&ws_process.helpers, 0u - 1);
 }
 
@@ -43,7 +43,7 @@ bool ws_helper_begin(struct ws_pool_s *pool, ws_here_t here)
   here.queue->helping.pool = pool;
   here.queue->helping.outer = self->helps;
   self->helps = here.queue;
-  wake_lane(self, here.queue);
+  resume(self, here.queue);
   return true;
 }
 
@@ -51,10 +51,10 @@ void ws_helper_end(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_self_t *self = ws_self();
   self->helps = here.queue->helping.outer;
-  if (here.queue->helping.rests_at == 0)
-    rest_lane(self, here.queue, 1);
+  if (here.queue->helping.suspended_at == 0)
+    suspend(self, here.queue, 1);
   here.queue->helping.pool = NULL;
-  ws_fill_seat(pool, here);
+  ws_fill_slot(pool, here);
 }
 
 void ws_worker_blocks(struct ws_pool_s *pool)
@@ -75,17 +75,17 @@ void ws_blocking_begin(void)
   ws_self_t *self = ws_self();
   ws_worker_t *worker = self->worker;
   const uint32_t level = ++self->blocking;
-  if (worker && worker->queue.helping.rests_at == 0) {
-    worker->queue.helping.rests_at = level;
+  if (worker && worker->queue.helping.suspended_at == 0) {
+    worker->queue.helping.suspended_at = level;
     ws_worker_blocks(worker->pool);
-    ws_fill_seat(worker->pool, (ws_here_t){.queue = &worker->queue, .worker = worker});
+    ws_fill_slot(worker->pool, (ws_here_t){.queue = &worker->queue, .worker = worker});
   }
   for (ws_queue_t *lane = self->helps; lane; lane = lane->helping.outer) {
-    if (lane->helping.rests_at != 0)
+    if (lane->helping.suspended_at != 0)
       continue;
-    rest_lane(self, lane, level);
+    suspend(self, lane, level);
     ws_hint_store(&ws_sleep_pool(lane->helping.pool)->outside, 0); // the next push sets it
-    ws_fill_seat(lane->helping.pool, (ws_here_t){0});
+    ws_fill_slot(lane->helping.pool, (ws_here_t){0});
   }
 }
 
@@ -96,11 +96,11 @@ void ws_blocking_end(void)
   if (self->blocking == 0)
     return;
   const uint32_t level = self->blocking--;
-  if (worker && worker->queue.helping.rests_at == level) {
-    worker->queue.helping.rests_at = 0;
+  if (worker && worker->queue.helping.suspended_at == level) {
+    worker->queue.helping.suspended_at = 0;
     ws_worker_goes_on(worker->pool);
   }
   for (ws_queue_t *lane = self->helps; lane; lane = lane->helping.outer)
-    if (lane->helping.rests_at == level)
-      wake_lane(self, lane);
+    if (lane->helping.suspended_at == level)
+      resume(self, lane);
 }

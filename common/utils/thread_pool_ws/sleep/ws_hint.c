@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_hint.c
-/// Hints: calls that announce a burst. And the settings of pre-wake that can change while the pool runs.
-/// Hints are optional: ws_prewake.c learns without them.
+/// Hints: calls that announce a burst. They are optional: ws_prewake.c learns without them.
 #include "../pool/ws_lane.h"
 #include "../prewake/ws_prewake.h"
 #include "../trace/ws_traced.h"
-#include "ws_idle.h"
 #include "ws_wake.h"
 
 #define WITHIN_NS_MAX 100000000u
@@ -36,12 +34,12 @@ static void announce(struct ws_pool_s *pool, uint32_t workers, uint64_t now_ns, 
 
 void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns)
 {
-  ws_sleep_pool_t *its = ws_sleep_pool(pool);
+  ws_sleep_pool_t *shared = ws_sleep_pool(pool);
   const uint64_t now_ns = ws_os_now_ns();
   const uint64_t until_ns = now_ns + (within_ns < WITHIN_NS_MAX ? within_ns : WITHIN_NS_MAX);
   ws_traced_hint(pool, workers, 0);
-  if (until_ns > ws_hint_load(&its->announced_ns)) // of two hints at once one may get lost
-    ws_hint_store(&its->announced_ns, until_ns);
+  if (until_ns > ws_hint_load(&shared->announced_ns)) // of two hints at once one may get lost
+    ws_hint_store(&shared->announced_ns, until_ns);
   announce(pool, workers, now_ns, until_ns);
 }
 
@@ -67,30 +65,7 @@ void ws_pool_phase_begin(ws_pool_t *pool, uint32_t workers)
 
 void ws_pool_phase_end(ws_pool_t *pool)
 {
-  ws_sleep_pool_t *its = ws_sleep_pool(pool);
-  if (ws_hint_add(&its->phases, 0u - 1) == 0)
-    ws_hint_add(&its->phases, 1); // a surplus end is undone
-}
-
-int ws_pool_set_spin(ws_pool_t *pool, ws_spin_t spin, uint64_t lead_ns)
-{
-  if (!pool || spin > WS_SPIN_HOT || lead_ns > WS_SPIN_LEAD_NS_MAX)
-    return -EINVAL;
-  ws_sleep_pool_t *its = ws_sleep_pool(pool);
-  ws_hint_store(&its->spin_lead_ns, lead_ns);
-  const bool was_hot = ws_is_hot(pool);
-  ws_hint_store(&its->spin, (uint32_t)spin);
-  if (spin == WS_SPIN_HOT && !was_hot && !ws_is_lost(pool)) {
-    ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the mode before the sleepers: a worker that parks sees one
-    ws_wake_all(pool); // those that sleep have no timer
-  }
-  return 0;
-}
-
-int ws_pool_set_spin_cpu_max(ws_pool_t *pool, uint32_t percent)
-{
-  if (!pool || percent > 100)
-    return -EINVAL;
-  ws_hint_store(&ws_sleep_pool(pool)->spin_percent, percent);
-  return 0;
+  ws_sleep_pool_t *shared = ws_sleep_pool(pool);
+  if (ws_hint_add(&shared->phases, 0u - 1) == 0)
+    ws_hint_add(&shared->phases, 1); // a surplus end is undone
 }

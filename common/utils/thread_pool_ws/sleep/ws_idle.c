@@ -4,8 +4,8 @@
 /// decided by ws_prewake.c (after a burst and before one) and by ws_hint.c (during an announced burst). This
 /// file bounds it:
 ///
-/// Capped     By spin_cpu_max_percent of a core for each worker (ws_budget.h), counted in count.capped. Not
-///            the cap on awake workers (pool->capped).
+/// Budget     spin_cpu_max_percent of a core for each worker (ws_budget.h), counted in count.capped. Not the
+///            cap on awake workers (ws_cap.h).
 /// Yielding   By ws_may_spin at every iteration: the awake workers of the process leave CPUs to the threads
 ///            outside, and only the surplus workers stop. A worker that is interrupted by a thread that needs
 ///            the CPU stops. ws_idle.h has the limits of hot workers.
@@ -20,8 +20,9 @@
 #include "../trace/ws_traced.h"
 #include "ws_affinity.h"
 #include "ws_budget.h"
-#include "ws_guard.h"
+#include "ws_cap.h"
 #include "ws_wake.h"
+#include "ws_watch.h"
 
 void ws_idle_begin(ws_worker_t *worker)
 {

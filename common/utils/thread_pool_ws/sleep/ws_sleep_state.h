@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_sleep_state.h
 /// The state of this room, for a pool and for a worker: which workers sleep, search, and may be awake.
-/// Private: other rooms tell events (ws_wake.h, ws_idle.h, ws_budget.h). It lies in bytes of the pool and of
+/// Private: other rooms tell events (ws_wake.h, ws_idle.h, ws_helper.h). It lies in bytes of the pool and of
 /// the worker, because a pointer to it would cost each push a load.
 ///
 /// Letters as in ws_types.h.
@@ -63,11 +63,11 @@ typedef struct {
   alignas(WS_SPACING) ws_au64_t call_ns;
   ws_au64_t task_ns; ///< S time of a task that a worker runs, a mean
   struct {
-    ws_au64_t asked_ns; ///< S when the guard was last asked to look at the machine (ws_guard.h)
+    ws_au64_t asked_ns; ///< S when the guard was last asked to look at the machine (ws_watch.h)
     ws_au32_t due; ///< S 1 = it has not looked since
   } watch;
   bool guarded; ///< I more than one worker: the guard looks for tasks that no worker reaches
-  bool capped; ///< I workers can outnumber the CPUs: there is always a cap on awake workers (ws_awake_limit)
+  bool bounded; ///< I workers can outnumber the CPUs: there is always a cap on awake workers (ws_awake_limit)
   bool has_guard; ///< I there is a guard, which looks at the machine's CPUs and quota
   bool spares; ///< I the guard wakes workers that are pinned to the CPU of a producer which runs
   pthread_t guard_thread; ///< I

@@ -12,6 +12,7 @@
 #include "../wide/ws_wide.h"
 #include "ws_affinity.h"
 #include "ws_budget.h"
+#include "ws_cap.h"
 
 // Searching workers. The thread that changes RELIED in a worker's state changes the count of its domain, so a
 // worker is taken off once: by itself or by the guard.
@@ -294,9 +295,9 @@ void ws_post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
   ws_need_guard(pool);
 }
 
-void ws_fill_seat(struct ws_pool_s *pool, ws_here_t here)
+void ws_fill_slot(struct ws_pool_s *pool, ws_here_t here)
 {
-  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the free seat, or the moved tasks, before the look
+  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the free slot, or the moved tasks, before the look
   if (ws_has_sleepers(pool) && ws_work_visible(&pool->tasks))
     ws_post(pool, here, WS_KIND_NORMAL);
 }

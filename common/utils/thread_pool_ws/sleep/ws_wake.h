@@ -23,9 +23,9 @@ void ws_need_guard(struct ws_pool_s *pool);
 /// pages back to the kernel once the pool is quiet. Without a guard's thread the caller gives them back.
 void ws_give_back(struct ws_pool_s *pool, ws_queue_t *queue);
 
-/// @brief A seat among the awake workers has become free, or tasks could not be seen for a moment; other
+/// @brief A CPU slot of the pool has become free, or tasks could not be seen for a moment; other
 /// threads may have skipped a wake because of that. Look whether a task waits, and wake a worker for it.
-void ws_fill_seat(struct ws_pool_s *pool, ws_here_t here);
+void ws_fill_slot(struct ws_pool_s *pool, ws_here_t here);
 
 /// @brief The worker, which searches, has found work and stops searching: wake other workers for what else is
 /// queued. The last searcher must look, because pushes skipped their wake while it searched.
@@ -58,7 +58,7 @@ ws_moment_t ws_moment(const struct ws_pool_s *pool, ws_cue_t cue);
 // look at every queue. A counted worker may get no CPU: the guard then stops relying on it
 // (PARK.md, "A searcher without a CPU").
 
-/// @brief Count the calling worker in pool->searching, unless it is counted. A worker that the guard has
+/// @brief Count the calling worker in searching, unless it is counted. A worker that the guard has
 /// taken off is counted again.
 void ws_search_begin(ws_worker_t *worker);
 
@@ -84,7 +84,7 @@ static inline bool ws_is_searched(const struct ws_pool_s *pool)
 {
   uint32_t i = 0;
   do
-    if (ws_load_relaxed(&ws_sleep_pool(pool)->searching[i].workers)) // relaxed: see above
+    if (ws_load_relaxed(&ws_sleep_pool(pool)->searching[i].workers)) // relaxed: that fence
       return true;
   while (++i < pool->tasks.domains);
   return false;

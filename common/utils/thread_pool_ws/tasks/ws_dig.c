@@ -114,7 +114,8 @@ static bool lift(ws_tasks_t *tasks, ws_queue_t *queue, layer_t layer, ws_task_t 
   put_back(&queue->deque, first, end, is_in_layer, &layer);
   for (ws_wait_t *moved = queue->wait; moved != wait; moved = moved->outer) {
     moved->base = end_of(queue) - moved->base;
-    moved->bare = moved->bare < first ? moved->bare : first; // of the innermost until it looks again
+    moved->searched_below = moved->searched_below < first ? moved->searched_below
+                                                          : first; // of the innermost until it looks again
   }
   return found;
 }
@@ -124,7 +125,8 @@ static bool dig_up(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task)
 {
   ws_wait_t *wait = queue->wait;
   const ws_ring_t *ring = ws_own_load(&queue->deque.ring);
-  const uint64_t top = ws_hint_load(&queue->deque.top), least = wait->bare > top ? wait->bare : top;
+  const uint64_t top = ws_hint_load(&queue->deque.top),
+                 least = wait->searched_below > top ? wait->searched_below : top;
   layer_t layer = {.from = wait->base, .to = wait->base, .wait = wait};
   for (uint64_t i = wait->base; i-- > least;) {
     ws_task_t there;
@@ -133,7 +135,7 @@ static bool dig_up(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task)
   }
   if (layer.from != layer.to)
     return lift(tasks, queue, layer, task);
-  wait->bare = wait->base;
+  wait->searched_below = wait->base;
   return false;
 }
 

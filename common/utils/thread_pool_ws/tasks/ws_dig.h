@@ -13,15 +13,15 @@
 ///           thread move along. Otherwise an outer wait would take the newest unrelated task for one that was
 ///           pushed since it began. If the deque becomes shorter than the base of an outer wait, that base
 ///           follows when the inner wait ends or digs (ws_dig_lower).
-/// Costs     A wait reads each task below its base once, or twice if it digs (ws_wait_t.bare), and lifts each
-///           once for all tasks of its group that lie below.
+/// Costs     A wait reads each task below its base once, or twice if it digs (ws_wait_t.searched_below), and
+///           lifts each once for all tasks of its group that lie below.
 /// Turns     At the end of a round (ws_round.h), or when a fiber has yielded, a task goes first that would
 ///           otherwise be late: the oldest in the deque, if the wait may run it. If not, the thread reaches
 ///           under the newer ones, in turns for the tasks of its group and for the oldest above the base. For
 ///           the latter each turn may lift more. So tasks that push themselves again, and fibers that yield,
 ///           never keep a wait from its other tasks.
 /// Hidden    No other thread can see the tasks that are lifted. So after a dig the caller looks whether a
-///           worker has gone to sleep meanwhile (ws_fill_seat).
+///           worker has gone to sleep meanwhile (ws_fill_slot).
 /// @threads  the queue's owner, for all functions
 #ifndef WS_DIG_H
 #define WS_DIG_H
@@ -40,15 +40,15 @@ static inline void ws_dig_lower(const ws_wait_t *wait)
 static inline void ws_dig_begin(const ws_queue_t *queue, ws_wait_t *wait)
 {
   wait->base = ws_own_load(&queue->deque.bottom);
-  wait->bare = 0;
+  wait->searched_below = 0;
   wait->kinds = 0;
 }
 
 /// @brief It begins anew: tasks that were pushed so far are not the wait's.
 static inline void ws_dig_anew(const ws_queue_t *queue, ws_wait_t *wait)
 {
-  if (wait->bare > wait->base)
-    wait->bare = wait->base;
+  if (wait->searched_below > wait->base)
+    wait->searched_below = wait->base;
   ws_dig_lower(wait);
   wait->base = ws_own_load(&queue->deque.bottom);
 }

@@ -148,7 +148,7 @@ static inline bool has_left(const ws_tasks_t *tasks, const ws_reserved_t *reserv
 {
   // [edge LEFT_DEKKER acquire] gone
   return WS_UNLIKELY(ws_load_acquire(&tasks->left) != reserved->left)
-         && ws_load_relaxed(&inbox->gone); // relaxed: see above
+         && ws_load_relaxed(&inbox->gone); // relaxed: set before the count
 }
 
 static bool take_full(ws_inbox_t *inbox, uint64_t word, ws_task_t *task)

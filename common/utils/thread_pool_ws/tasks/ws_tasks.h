@@ -44,11 +44,11 @@ typedef struct ws_wait_s {
   bool weak; ///< or a weak tag of it
   bool is_event; ///< it is for an event, which tasks of the group lead to
   bool is_timed; ///< it may end before its tasks: it takes none that another thread has pushed
-  bool hid; ///< set by a dig that hid other tasks for a moment: the caller calls ws_fill_seat()
+  bool hid; ///< set by a dig that hid other tasks for a moment: the caller calls ws_fill_slot()
   bool has_looked; ///< looked and passed are set
   const ws_queue_t *queue; ///< of the thread, which pushed more of them; NULL = it has no lane
   uint64_t base; ///< those in its deque from this index on (ws_dig.h)
-  uint64_t bare; ///< none in its deque below this index carries the group
+  uint64_t searched_below; ///< none in its deque below this index carries the group
   uint32_t kinds; ///< bit k: its thread has pushed tasks of kind k since it began (ws_shared.h)
   struct ws_wait_s *outer; ///< the thread's wait around this one; NULL = none
   uint32_t round_left; ///< of the thread's round before this wait: a wait has its own (ws_round.h)
@@ -99,7 +99,7 @@ typedef struct {
 
 /// What a thread keeps about its steals (core/ws_steal.h).
 typedef struct {
-  uint32_t late_pauses; ///< P how long it waits at most before it steals
+  uint32_t backoff_pauses; ///< P how long it waits at most before it steals
   uint32_t random; ///< P state of a sequence of numbers
   uint32_t victim; ///< P index of the queue that the last steal came from
   ws_steal_memo_t memo; ///< P of that queue
@@ -116,14 +116,14 @@ typedef struct {
   uint32_t turn; ///< P the place whose turn it is at the next fairness tick (ws_queue.h)
 } ws_round_t;
 
-/// On which pool's account a thread that runs tasks uses a CPU (sleep/ws_budget.h).
+/// On which pool's account a thread that runs tasks uses a CPU (sleep/ws_helper.h).
 typedef struct {
-  struct ws_pool_s *pool; ///< P lanes: the pool while the owner has a helper's seat there, else NULL
-  ws_queue_t *outer; ///< P the lane of the helper's seat that the owner took before, in another pool
+  struct ws_pool_s *pool; ///< P lanes: the pool while the owner has a CPU slot there as a helper, else NULL
+  ws_queue_t *outer; ///< P the lane of the CPU slot that the owner took before, in another pool
   uint32_t producer; ///< P what is known of the owner: WS_PRODUCER_*
   uint32_t priority; ///< P 1 + its real-time priority; 0 = not known yet
   uint32_t calls_left; ///< P calls of workers for which it is thought to stay
-  uint32_t rests_at; ///< P number of the blocking section that put the seat to rest; 0 = it is awake
+  uint32_t suspended_at; ///< P number of the blocking section that suspended the slot; 0 = it is active
 } ws_helping_t;
 
 /// A queue that all threads share (ws_shared.h). Letter L: under the lock.
@@ -278,12 +278,12 @@ static inline bool ws_thief_is_sure(const ws_tasks_t *tasks, const ws_queue_t *o
 /// @return whether it waits before its next steal: others were quicker
 static inline bool ws_thief_waits(const ws_queue_t *own)
 {
-  return own->thief.late_pauses > 0;
+  return own->thief.backoff_pauses > 0;
 }
 
 static inline void ws_thief_forget(ws_queue_t *own)
 {
-  own->thief.late_pauses = 0;
+  own->thief.backoff_pauses = 0;
 }
 
 /// @return number of queues in use; those below it can be read

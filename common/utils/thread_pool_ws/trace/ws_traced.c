@@ -32,9 +32,9 @@ void ws_trace_phase_begin(ws_trace_phase_t phase, uint32_t frame, uint32_t slot,
     return;
   ws_provider_find(); // the program may have no pool
   ws_self_t *self = ws_self();
-  ws_traced_phase_t *its = &self->phase[phase];
-  if (!its->is_open || its->frame != frame || its->slot != slot)
-    *its = (ws_traced_phase_t){true, frame, slot, id, self->pushed};
+  ws_traced_phase_t *begun = &self->phase[phase];
+  if (!begun->is_open || begun->frame != frame || begun->slot != slot)
+    *begun = (ws_traced_phase_t){true, frame, slot, id, self->pushed};
   ws_probe_phase_began(phase, frame, slot, id);
 }
 
@@ -43,11 +43,12 @@ void ws_trace_phase_end(ws_trace_phase_t phase)
   if ((uint32_t)phase >= WS_TRACE_PHASES)
     return;
   ws_self_t *self = ws_self();
-  ws_traced_phase_t *its = &self->phase[phase];
-  if (!its->is_open)
+  ws_traced_phase_t *begun = &self->phase[phase];
+  if (!begun->is_open)
     return;
-  its->is_open = false;
-  ws_probe_phase_ended(phase, its->frame, its->slot, its->id, (uint32_t)(self->pushed - its->pushed_before));
+  begun->is_open = false;
+  ws_probe_phase_ended(phase, begun->frame, begun->slot, begun->id,
+                       (uint32_t)(self->pushed - begun->pushed_before));
 }
 
 void ws_trace_run_as(void (*func)(void *arg), void *arg)

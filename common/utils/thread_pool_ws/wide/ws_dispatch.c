@@ -102,7 +102,7 @@ static bool hand_out(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, w
   if (WS_UNLIKELY(kept > 1)) {
     ws_root_mix(here.queue, NULL);
     ws_queue_push(here.queue, tasks + 1, kept - 1);
-    ws_fill_seat(pool, here);
+    ws_fill_slot(pool, here);
   }
   return kept > 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_tpool_report.h
-/// A page of statistics about each pool of the host, printed when the pool ends, at the latest when the
+/// A report on each pool of the host, printed when the pool ends, at the latest when the
 /// process ends: several of the host's programs never end their pools.
 #ifndef WS_TPOOL_REPORT_H
 #define WS_TPOOL_REPORT_H

@@ -18,24 +18,24 @@
 typedef struct {
   uintptr_t func; ///< S 0 = free; set once
   uint32_t state; ///< S right answers so far, at most TRUST_MIN, or DISTRUSTED
-} record_t;
+} trust_t;
 
-static record_t records[FUNCTIONS];
+static trust_t trusts[FUNCTIONS];
 
-/// @param add  take a free record when it has none
-/// @return NULL: no record
-static record_t *find(uintptr_t func, bool add)
+/// @param add  take a free one when it has none
+/// @return NULL: there is none
+static trust_t *find(uintptr_t func, bool add)
 {
   for (uint32_t probe = 0; probe < FUNCTIONS; probe++) {
-    record_t *record = &records[(func / 16 + probe) % FUNCTIONS];
-    uintptr_t seen = __atomic_load_n(&record->func, __ATOMIC_RELAXED); // relaxed: set once, and a preference
+    trust_t *trust = &trusts[(func / 16 + probe) % FUNCTIONS];
+    uintptr_t seen = __atomic_load_n(&trust->func, __ATOMIC_RELAXED); // relaxed: set once, and a preference
     if (seen == 0
         && add
         // relaxed: as above
-        && __atomic_compare_exchange_n(&record->func, &seen, func, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-      return record;
+        && __atomic_compare_exchange_n(&trust->func, &seen, func, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+      return trust;
     if (seen == func)
-      return record;
+      return trust;
     if (seen == 0)
       return NULL;
   }
@@ -44,17 +44,17 @@ static record_t *find(uintptr_t func, bool add)
 
 bool ws_tpool_trusts(void (*func)(void *))
 {
-  const record_t *record = find((uintptr_t)func, false);
-  return record && __atomic_load_n(&record->state, __ATOMIC_RELAXED) == TRUST_MIN; // relaxed: a preference
+  const trust_t *trust = find((uintptr_t)func, false);
+  return trust && __atomic_load_n(&trust->state, __ATOMIC_RELAXED) == TRUST_MIN; // relaxed: a preference
 }
 
 /// A distrusted function stays so, also if another thread counts at the same time.
-static void count_right(record_t *record)
+static void count_right(trust_t *trust)
 {
-  uint32_t state = __atomic_load_n(&record->state, __ATOMIC_RELAXED); // relaxed: a preference
+  uint32_t state = __atomic_load_n(&trust->state, __ATOMIC_RELAXED); // relaxed: a preference
   while (state < TRUST_MIN)
     // relaxed: a preference
-    if (__atomic_compare_exchange_n(&record->state, &state, state + 1, false, __ATOMIC_RELAXED,
+    if (__atomic_compare_exchange_n(&trust->state, &state, state + 1, false, __ATOMIC_RELAXED,
                                     __ATOMIC_RELAXED))
       return;
 }
@@ -66,11 +66,11 @@ void ws_tpool_judge(const void *ans, const void *armed)
     return; // no task of ours, or as expected of a trusted one
   if (task->group != ws_group_weak_tag(ans) && ans == armed)
     return;
-  record_t *record = find((uintptr_t)task->func, true);
-  if (!record)
+  trust_t *trust = find((uintptr_t)task->func, true);
+  if (!trust)
     return;
   if (task->group == ws_group_weak_tag(ans))
-    count_right(record);
+    count_right(trust);
   else
-    __atomic_store_n(&record->state, DISTRUSTED, __ATOMIC_RELAXED); // relaxed: a preference
+    __atomic_store_n(&trust->state, DISTRUSTED, __ATOMIC_RELAXED); // relaxed: a preference
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cancel by key: skip/ws_key.c. A key has a word that counts its cancels (epoch) and
+// Cancel by key: cancel/ws_key.c. A key has a word that counts its cancels (epoch) and
 // the tasks of this epoch that a cancel would skip (live). It has SLOTS counters of tasks that have not started or been
 // skipped, and as many words that count skipped tasks, each with the epoch that it counts for. Two threads
 // push tasks with the key. Two workers start or skip them. One cancel waits, and one does not (with WAITERS

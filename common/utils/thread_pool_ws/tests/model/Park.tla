@@ -14,7 +14,7 @@ CONSTANTS
   Cpus,      \* cap on awake workers when no helper is awake; of a pool with a guard only
   Helpers,   \* outside threads that are awake in a join at the start; each ends its join at some time
   Guarded,   \* whether the pool has a guard
-  Joins,     \* TRUE: a blocker waits in a join, and so gives its seat away
+  Joins,     \* TRUE: a blocker waits in a join, and so gives its CPU away
   Moves,     \* TRUE: a blocker first moves a task of others out of its own queue
   Searches,  \* TRUE: an idle worker searches before it parks
   Timers,    \* TRUE: a worker that parks may set a timer, and then wakes by it

@@ -3,7 +3,7 @@
 // workers; the system may refuse the last ones. Each worker sets itself up and adds one to started; the
 // creator waits for all that it has made, finishes the pool, releases all threads by a further addition, and
 // waits until the watchdog has added its bit. All sleep on the same word. Either wait of the creator may end
-// before: it goes on without the watchdog, and marks as late each worker that has not started, and each that
+// before: it goes on without the watchdog, and marks as behind each worker that has not started, and each that
 // has no thread. The watchdog makes the latter as soon as the system grants it, unless the pool is being
 // stopped. The worker's word start decides which of the two came first. The end of the pool waits for the
 // watchdog, then for all workers.
@@ -16,11 +16,11 @@
 // LOAD_ADD (an addition is a load and a store), WAKE_ONE (an addition wakes one of the sleepers),
 // NO_WAKE (the watchdog thread wakes no thread), SLEEP_BLIND (the sleep does not compare the word),
 // BLIND_MARK (the creator marks a worker without a look whether it has started), END_EARLY (the end of the
-// pool does not wait for late workers), GUARD_LAST (nor for the watchdog before the workers).
+// pool does not wait for workers that are behind), GUARD_LAST (nor for the watchdog before the workers).
 #define WORKERS 2
 #define GUARD 4          // in started, beside the number of workers
 #define RELEASED 8       // more than all the additions of before
-mtype = { BEGINS, LATE, DONE }
+mtype = { BEGINS, BEHIND, DONE }
 byte started;
 mtype start[WORKERS];
 short blocked;
@@ -93,7 +93,7 @@ proctype worker(byte me)
   set_up[me] = true;
   atomic { was = start[me]; start[me] = DONE };
   if
-  :: was == LATE -> blocked--
+  :: was == BEHIND -> blocked--
   :: else
   fi;
   add(1, true);
@@ -122,16 +122,16 @@ proctype guard()
   watchdog_ended = true
 }
 
-// Mark a worker as late, unless it has started.
+// Mark a worker as behind, unless it has started.
 inline leave_behind(me)
 {
   blocked++;
 #ifdef BLIND_MARK
-  start[me] = LATE
+  start[me] = BEHIND
 #else
   atomic {
     if
-    :: start[me] == BEGINS -> start[me] = LATE
+    :: start[me] == BEGINS -> start[me] = BEHIND
     :: else -> blocked--; assert(set_up[me])
     fi
   }

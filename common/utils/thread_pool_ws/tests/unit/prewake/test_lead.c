@@ -74,7 +74,7 @@ static void draw(trial_t *trial, const machine_t *machine, uint64_t *random)
   }
   trial->how = (ws_lead_case_t){.price = machine->price,
                                 .occupancy = machine->occupancy,
-                                .late = &trial->late,
+                                .errors = &trial->late,
                                 .react_ns = sum / WS_WINDOW_SAMPLES,
                                 .spin_ns_max = NO_BOUND};
 }

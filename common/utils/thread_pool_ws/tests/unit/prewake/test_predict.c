@@ -31,7 +31,7 @@ static outcome_t feed(ws_predict_t *model, series_t *series, uint32_t bursts)
     if (arrived.phase < 0)
       continue;
     outcome.expected++;
-    sum += fabs((double)arrived.late_ns);
+    sum += fabs((double)arrived.error_ns);
   }
   outcome.error_ns = outcome.expected ? sum / outcome.expected : 0;
   return outcome;
@@ -123,7 +123,7 @@ TEST_CASE(uptime_and_drift_leave_no_bias)
     for (uint32_t k = 0; k < MANY; k++) {
       const ws_arrived_t arrived = ws_predict_arrival(&model, series_next(&series));
       CU_ASSERT_TRUE(arrived.phase >= 0);
-      sum += rows[i].jitter_ns ? (double)arrived.late_ns : fabs((double)arrived.late_ns);
+      sum += rows[i].jitter_ns ? (double)arrived.error_ns : fabs((double)arrived.error_ns);
     }
     CU_ASSERT_TRUE(fabs(sum / MANY) < rows[i].bias_ns_max);
   }
@@ -214,7 +214,7 @@ TEST_CASE(how_often_each_comes)
     for (uint32_t k = 0; k < MANY; k++) {
       const ws_arrived_t arrived = ws_predict_arrival(&model, series_next(&series));
       expected += arrived.phase >= 0;
-      error_ns += fabs((double)arrived.late_ns);
+      error_ns += fabs((double)arrived.error_ns);
       for (uint32_t phase = 0; phase < model.phases; phase++)
         sum += model.phase[phase].occupancy / model.phases;
     }
@@ -241,7 +241,7 @@ TEST_CASE(what_follows_from_each_other)
   for (uint32_t i = 0; i < MANY; i++) {
     const ws_arrived_t arrived = ws_predict_arrival(&model, series_next(&series));
     if (arrived.phase >= 0)
-      error_ns[arrived.phase] += fabs((double)arrived.late_ns) / (MANY / 3.);
+      error_ns[arrived.phase] += fabs((double)arrived.error_ns) / (MANY / 3.);
   }
   uint32_t clocked = 0, causal = 0;
   for (uint32_t i = 0; i < model.phases; i++) {

@@ -24,15 +24,15 @@ static void observe(void *arg, const ws_observation_t *observation)
     ws_add_relaxed(&arg_errors, 1);
     return;
   }
-  seen_t *its = &seen[observation->worker];
+  seen_t *worker = &seen[observation->worker];
   if (observation->what == WS_OBSERVED_START)
-    its->thread = pthread_self();
+    worker->thread = pthread_self();
   const bool placed = observation->cpu >= 0 && observation->cpu < CPU_SETSIZE && observation->node >= 0;
-  its->wrong += !pthread_equal(its->thread, pthread_self()) || !placed
-                || ws_worker_index() != (int32_t)observation->worker;
-  if (its->count < LOG_MAX)
-    its->log[its->count++] = "BEPU"[observation->what];
-  ws_add_release(&its->calls, 1);
+  worker->wrong += !pthread_equal(worker->thread, pthread_self()) || !placed
+                   || ws_worker_index() != (int32_t)observation->worker;
+  if (worker->count < LOG_MAX)
+    worker->log[worker->count++] = "BEPU"[observation->what];
+  ws_add_release(&worker->calls, 1);
 }
 
 static ws_pool_t *create(uint32_t workers, ws_observer_t observer)
@@ -46,14 +46,14 @@ static ws_pool_t *create(uint32_t workers, ws_observer_t observer)
 }
 
 /// Each worker: begins once, sleeps and wakes in turn, ends once.
-static void check_log(const seen_t *its)
+static void check_log(const seen_t *worker)
 {
-  CU_ASSERT_TRUE_FATAL(its->count >= 2 && its->count < LOG_MAX);
-  CU_ASSERT_EQUAL(its->log[0], 'B');
-  CU_ASSERT_EQUAL(its->log[its->count - 1], 'E');
-  for (uint32_t i = 1; i + 1 < its->count; i++)
-    CU_ASSERT_EQUAL(its->log[i], i % 2 == 1 ? 'P' : 'U');
-  CU_ASSERT_EQUAL(its->wrong, 0);
+  CU_ASSERT_TRUE_FATAL(worker->count >= 2 && worker->count < LOG_MAX);
+  CU_ASSERT_EQUAL(worker->log[0], 'B');
+  CU_ASSERT_EQUAL(worker->log[worker->count - 1], 'E');
+  for (uint32_t i = 1; i + 1 < worker->count; i++)
+    CU_ASSERT_EQUAL(worker->log[i], i % 2 == 1 ? 'P' : 'U');
+  CU_ASSERT_EQUAL(worker->wrong, 0);
 }
 
 static bool all_sleep(void *pool)

@@ -66,7 +66,7 @@ TEST_CASE(each_cue_wakes_what_the_table_says)
       {{WS_CUE_STUCK, .working = 2, .limit = 8, .searching = 2, .queued = 3}, 3, WS_DECIDED_STUCK},
       {{WS_CUE_STUCK, .working = 2, .limit = 8, .queued = UINT64_C(1) << 40}, 6, WS_DECIDED_STUCK},
       {{WS_CUE_STUCK, .working = 8, .limit = 8, .queued = 3}, 0, WS_DECIDED_CAP},
-      // a timer: where there is a seat and a CPU
+      // a timer: where there is room under the cap, and a CPU
       {{WS_CUE_TIMER, .working = 7, .limit = 8, .may_spin = true}, 1, WS_DECIDED_TIMER},
       {{WS_CUE_TIMER, .working = 7, .limit = 8}, 0, WS_DECIDED_CAP},
       {{WS_CUE_TIMER, .working = 8, .limit = 8, .may_spin = true}, 0, WS_DECIDED_CAP},

@@ -2,7 +2,7 @@
 /// @file test_watch.c
 /// What the guard's thread sees once a second of activity: a quota that is used up, CPUs that are taken away.
 /// The test says what the system says, and makes the clock go.
-#include "../../../sleep/ws_guard.h"
+#include "../../../sleep/ws_watch.h"
 #include "../../support/ws_seam.h"
 #include "../../support/ws_world.h"
 

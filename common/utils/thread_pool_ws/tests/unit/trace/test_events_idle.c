@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "../../../prewake/ws_prewake_state.h"
-#include "../../../sleep/ws_budget.h"
+#include "../../../sleep/ws_cap.h"
 #include "../../../sleep/ws_wake.h"
 #include "../../support/ws_scene.h"
 #include "../../support/ws_seam.h"

@@ -5,7 +5,7 @@
 
 #include "../../../../pool/ws_process.h"
 #include "../../../../prewake/ws_prewake.h"
-#include "../../../../sleep/ws_budget.h"
+#include "../../../../sleep/ws_cap.h"
 #include "../../../../sleep/ws_wake.h"
 #include "../../../../tasks/ws_queue.h"
 #include "sim_libc.h"

@@ -9,6 +9,7 @@
 
 #include "../../../../pool/ws_types.h"
 #include "../../../../sleep/ws_budget.h"
+#include "../../../../sleep/ws_cap.h"
 #include "../../../../sleep/ws_wake.h"
 #include "../../../../tasks/ws_inbox.h"
 #include "../../../../tasks/ws_queue.h"
@@ -224,7 +225,7 @@ static bool waits_for_lock(const ws_pool_t *pool, const sim_thread_t *thread)
 static bool holds_lane_place(const ws_pool_t *pool, const ws_queue_t *lane)
 {
   const int32_t tid = ws_tid_of(ws_load_relaxed(&lane->owner));
-  return tid > 0 && lane->helping.pool == pool && lane->helping.rests_at == 0
+  return tid > 0 && lane->helping.pool == pool && lane->helping.suspended_at == 0
          && sim_thread[tid - 1]->state == SIM_ASLEEP && !sim_stack_hides(sim_thread[tid - 1])
          && !waits_for_lock(pool, sim_thread[tid - 1]);
 }
@@ -276,7 +277,7 @@ static bool holds_place(const ws_pool_t *pool, const ws_worker_t *worker)
 {
   const sim_thread_t *thread = sim_thread[ws_tid(worker) - 1];
   return thread->state == SIM_ASLEEP && !ws_is_parked(pool, worker->index) && !sim_stack_hides(thread)
-         && !ws_searches(worker) && worker->queue.helping.rests_at == 0 && !waits_for_lock(pool, thread);
+         && !ws_searches(worker) && worker->queue.helping.suspended_at == 0 && !waits_for_lock(pool, thread);
 }
 
 static void look_for_places(const ws_pool_t *pool, uint32_t index, bool is_calm)

@@ -60,11 +60,11 @@ void sim_shim_look(void)
     sim_pool[i] = is_made[i] ? behind[i]->pool : NULL;
 }
 
-void sim_shim_make_end(uint32_t index, const ws_tpool_t *its)
+void sim_shim_make_end(uint32_t index, const ws_tpool_t *tpool)
 {
   sim_fault.create_share = sim_scene->fault.create_share;
   sim_fault.map_share = sim_scene->fault.map_share;
-  behind[index] = its;
+  behind[index] = tpool;
   is_made[index] = true;
   sim_shim_look();
 }

@@ -13,8 +13,8 @@
 
 /// @brief A pool is about to be made. @param params  out: its list of cores, with entries for spinning
 void sim_shim_make_begin(uint32_t index, char params[SIM_SHIM_PARAMS_BYTES]);
-/// @brief It is made. @param its  what its tpool stands for, which is never freed
-void sim_shim_make_end(uint32_t index, const ws_tpool_t *its);
+/// @brief It is made. @param tpool  what its tpool stands for, which is never freed
+void sim_shim_make_end(uint32_t index, const ws_tpool_t *tpool);
 bool sim_shim_is_made(uint32_t index);
 
 /// @brief As in sim_play.h.

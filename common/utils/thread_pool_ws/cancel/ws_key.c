@@ -13,6 +13,7 @@
 
 #include "../core/ws_escape.h"
 #include "../core/ws_run.h"
+#include "../pool/ws_block.h"
 #include "../pool/ws_lane.h"
 #include "../sleep/ws_wake.h"
 #include "../tasks/ws_dig.h"
@@ -123,7 +124,7 @@ static void skip_aborted(void *keyed_arg)
 }
 
 const ws_skip_t ws_skips = {
-    .func = run_keyed, .skip = skip_aborted, .as_task = true, .next = &ws_skips_of_records};
+    .func = run_keyed, .skip = skip_aborted, .as_task = true, .next = &ws_skips_of_blocks};
 
 // Pushes and cancels.
 
@@ -239,7 +240,7 @@ static void skip_queued(ws_pool_t *pool, ws_key_t *key, uint32_t epoch)
   ws_shared_sift(&pool->tasks, is_cancelled, &cancelled);
   if (here.queue)
     ws_dig_all(here.queue, is_cancelled, &cancelled);
-  ws_fill_seat(pool, here); // the other tasks could not be seen for a moment
+  ws_fill_slot(pool, here); // the other tasks could not be seen for a moment
   struct ws_pool_s *const ran_in = ws_self()->runs_in;
   ws_self()->runs_in = pool;
   const int cancel = ws_cancel_disable(); // what is left of the list would be lost

@@ -1,30 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// @file ws_record.c
-/// ws_record.h: the function of tasks with a record; a block from the shelves of the calling thread
+/// @file ws_block_task.c
+/// ws_record.h: the function of the tasks that lie in blocks; a block from the shelves of the calling thread
 /// (ws_block.h).
 #include "../include/ws_record.h"
-
-#include "../pool/ws_block.h"
-#include "../pool/ws_process.h"
-#include "ws_skip.h"
+#include "ws_block.h"
+#include "ws_process.h"
 
 /// In this file only: a copy in another library would have another address.
-static void run_record(void *record_arg)
+static void settle_run(void *object)
 {
-  ((ws_record_t *)record_arg)->settle(record_arg, WS_RECORD_RUN);
+  ((ws_record_t *)object)->settle(object, WS_RECORD_RUN);
 }
 
-static void skip_record(void *record_arg)
+static void settle_skipped(void *object)
 {
-  ((ws_record_t *)record_arg)->settle(record_arg, WS_RECORD_SKIPPED);
+  ((ws_record_t *)object)->settle(object, WS_RECORD_SKIPPED);
 }
 
 void (*ws_record_func(void))(void *record)
 {
-  return run_record;
+  return settle_run;
 }
 
-const ws_skip_t ws_skips_of_records = {.func = run_record, .skip = skip_record};
+const ws_skip_t ws_skips_of_blocks = {.func = settle_run, .skip = settle_skipped};
 
 static void *make(ws_block_shelf_t *home, size_t bytes)
 {
