@@ -58,7 +58,6 @@
   X(int, ws_os_thread_create,                                                                                \
     (pthread_t * thread, size_t stack_bytes, uint64_t patience_ns, void *(*func)(void *), void *arg),        \
     (thread, stack_bytes, patience_ns, func, arg))                                                           \
-  X(uint64_t, ws_os_thread_cpu_ns, (int32_t tid), (tid))                                                     \
   V(ws_os_unmap, (void *memory, size_t bytes), (memory, bytes))                                              \
   V(ws_os_yield, (void), ())                                                                                 \
   V(ws_pool_prewake_stats_sized, (const struct ws_pool_s *pool, ws_prewake_stats_t *stats, size_t bytes),    \
