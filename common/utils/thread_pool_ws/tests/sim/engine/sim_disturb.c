@@ -16,7 +16,6 @@ static struct {
   sim_ps_t detour_at_ps[SIM_CPUS_MAX];
   sim_ps_t period_ends_ps;
   sim_ps_t throttled_until_ps; ///< all of the group stand still until then
-  bool is_stopped; ///< by a signal: they are not ready
 } now;
 
 static sim_ps_t quota_ps(void)
@@ -42,11 +41,8 @@ void sim_disturb_set_quota(double cpus)
 void sim_disturb_stop(sim_ps_t length_ps)
 {
   now.throttled_until_ps = sim_self->now_ps + length_ps;
-  now.is_stopped = true;
-  for (uint32_t i = 0; i < sim_threads; i++) {
+  for (uint32_t i = 0; i < sim_threads; i++)
     sim_thread[i]->sleeps += 1 + (sim_thread[i]->state == SIM_ASLEEP);
-    sim_thread[i]->turns += 1 + (sim_thread[i]->state == SIM_ASLEEP);
-  }
 }
 
 /// They come by chance: how long ago the last one was does not matter.
@@ -61,22 +57,11 @@ static void begin_period(void)
   sim_quota_left_ps = quota_ps();
 }
 
-/// The running thread does.
-static void stand_still(void)
-{
-  if (sim_self->now_ps >= now.throttled_until_ps)
-    return;
-  if (!now.is_stopped) {
-    sim_self->delay_ps += now.throttled_until_ps - sim_self->now_ps;
-    sim_self->turns++;
-  }
-  sim_self->now_ps = now.throttled_until_ps;
-}
-
 void sim_disturb_begins(void)
 {
   sim_ps_t *at_ps = &now.detour_at_ps[sim_self->cpu];
-  stand_still();
+  if (sim_self->now_ps < now.throttled_until_ps)
+    sim_self->now_ps = now.throttled_until_ps;
   if (sim_machine.quota_cpus > 0 && sim_self->now_ps >= now.period_ends_ps)
     begin_period();
   if (*at_ps < sim_self->now_ps)
@@ -88,9 +73,7 @@ static void throttle(void)
 {
   if (sim_self->now_ps < now.period_ends_ps) {
     sim_throttled++;
-    now.throttled_until_ps = now.period_ends_ps;
-    now.is_stopped = false;
-    stand_still();
+    sim_self->now_ps = now.throttled_until_ps = now.period_ends_ps;
   }
   begin_period();
 }

@@ -172,18 +172,11 @@ static size_t file_read;
 static bool write_file(const char *path)
 {
   int tid;
-  if (sscanf(path, "/proc/self/task/%d/stat", &tid) == 1 && !strstr(path, "/schedstat")) {
+  if (sscanf(path, "/proc/self/task/%d/stat", &tid) == 1) {
     const sim_thread_t *thread = thread_of(tid);
     if (!thread)
       return false;
     snprintf(file_text, sizeof(file_text), "%d (x) %c 1\n", tid, thread->state == SIM_ASLEEP ? 'S' : 'R');
-  } else if (sscanf(path, "/proc/self/task/%d/schedstat", &tid) == 1) {
-    const sim_thread_t *thread = thread_of(tid);
-    if (!thread)
-      return false;
-    snprintf(file_text, sizeof(file_text), "%lld %lld %llu\n", // CPU time of the last tick
-             (long long)(thread->busy_ps / (4 * SIM_PS_PER_MS) * 4000000),
-             (long long)(thread->delay_ps / SIM_PS_PER_NS), (unsigned long long)thread->turns);
   } else if (strcmp(path, "/proc/self/cgroup") == 0) {
     snprintf(file_text, sizeof(file_text), "0::/\n");
   } else if (strcmp(path, "/sys/fs/cgroup/cpu.max") == 0 && sim_machine.quota_cpus > 0) {

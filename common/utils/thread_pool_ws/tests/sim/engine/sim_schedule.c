@@ -72,10 +72,6 @@ static void take(uint32_t index, sim_thread_t *thread, sim_ps_t at_ps)
   cpu->current = thread;
   thread->state = SIM_RUNNING;
   thread->taken_ps = at_ps;
-  if (thread->ready_ps >= 0 && at_ps > thread->ready_ps) {
-    thread->delay_ps += at_ps - thread->ready_ps;
-    thread->turns++;
-  }
   thread->now_ps = at_ps + thread->left_ps;
   thread->left_ps = 0;
   thread->generation++;
@@ -93,7 +89,7 @@ static void stop_current(sim_cpu_t *cpu, sim_ps_t now_ps)
   sim_thread_t *thread = cpu->current;
   const sim_ps_t from_ps = sim_disturb_goes_on(now_ps > thread->taken_ps ? now_ps : thread->taken_ps);
   thread->left_ps = thread->now_ps > from_ps ? thread->now_ps - from_ps : 0;
-  thread->now_ps = thread->ready_ps = now_ps;
+  thread->now_ps = now_ps;
   sim_schedule_account(thread, now_ps);
   thread->state = SIM_READY;
   thread->generation++;
@@ -304,8 +300,6 @@ static void preempt(uint32_t index, sim_thread_t *thread, sim_ps_t now_ps)
   sim_thread_t *current = cpu->current;
   current->preempted++;
   stop_current(cpu, now_ps);
-  if (thread->steals)
-    current->ready_ps = -1;
   enqueue(cpu, current);
   take(index, thread, now_ps + sim_ps(sim_machine.switch_ns));
   arm_balance(index, now_ps);
@@ -368,7 +362,6 @@ static bool queue_up(sim_thread_t *thread, uint32_t index, sim_ps_t now_ps)
 bool sim_schedule_ready(sim_thread_t *thread, uint32_t index, sim_ps_t now_ps, sim_ps_t latency_ps)
 {
   change_cpu(thread, index);
-  thread->ready_ps = now_ps;
   if (sim_cpu_is_idle(index)) {
     cool_down(thread, sim_idle_ps(index, now_ps));
     take(index, thread, now_ps + latency_ps);

@@ -47,10 +47,7 @@ struct sim_thread_s {
   uint32_t stall_in; ///< steps until one does (sim_fault_stall_later); 0 = none will
   sim_ps_t stall_ps; ///< for so long
   uint32_t preempted; ///< times that a thread took the CPU from it
-  // As the kernel counts (/proc/.../schedstat, getrusage()).
-  sim_ps_t ready_ps; ///< since when it is ready; < 0: a host has its CPU, which the kernel takes for running
-  sim_ps_t delay_ps; ///< that it was ready, until it last got a CPU
-  uint64_t turns, sleeps; ///< how often it has got one, and given it up by itself
+  uint64_t sleeps; ///< how often it has given its CPU up by itself, as getrusage() counts
   sim_fiber_t fiber;
   void *(*func)(void *arg);
   void *arg, *result;

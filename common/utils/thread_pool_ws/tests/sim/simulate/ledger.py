@@ -10,8 +10,8 @@ from typing import Any
 from simulate.machine import MACHINES, Machine, find_machine
 from simulate.program import HOST_CPUS, Job, print_line, run_job, run_jobs
 
-# Words of each noise, and the cause that it should have. Tasks of 28 us. The kernel sees a hog. It does not
-# see a host, but reports the time afterwards.
+# Words of each noise, and the cause that it should have. Tasks of 28 us. The kernel moves threads away from a
+# hog. It does not see a host: threads stay on a CPU that the host has taken.
 Words = dict[str, float | str]
 LONG: Words = {"noise": "long", "noise_us": 500}
 QUOTA: Words = {"workers": 1, "period_us": 474, "warm": 2000}

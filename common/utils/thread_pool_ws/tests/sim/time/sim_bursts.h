@@ -47,7 +47,7 @@ typedef struct {
   uint32_t roam; ///< > 0: after so many slots the kernel moves the producer to the next CPU
   double host_on_us,
       host_off_us; ///< the host takes each CPU so long after so long (exponential means); 0 = no
-  bool stolen; ///< the kernel does not see that: what waits for such a CPU stays
+  bool stolen; ///< the kernel does not see that: threads that wait for such a CPU stay
   sim_noise_t noise; ///< what makes bursts late
   uint32_t every; ///< of so many phases one has it, by chance
   double noise_us; ///< how long it lasts
