@@ -136,7 +136,8 @@ static uint32_t starved_workers(struct ws_pool_s *pool, uint64_t look, bool *any
       ws_affinity_return(worker, ws_tid(worker));
     *any |= is_without;
   }
-  // [edge PARK_DEKKER fence] stuck, and the end of their search, before the look: pushes relied on them
+  // [edge PARK_DEKKER fence] The stores of stuck and the end of their search before the look. Without the
+  // fence the look can miss a task whose push still relied on one of them, and woke no worker.
   ws_fence_seq_cst();
   return starved;
 }

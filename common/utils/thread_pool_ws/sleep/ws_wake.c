@@ -296,7 +296,9 @@ void ws_post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 
 void ws_fill_seat(struct ws_pool_s *pool, ws_here_t here)
 {
-  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the free seat, or the moved tasks, before the look
+  // [edge PARK_DEKKER fence] The free seat, or the store of the moved tasks, before the loads of sleepers and
+  // queues. Without the fence the look can miss a task whose push found no seat, and woke no worker.
+  ws_fence_seq_cst();
   if (ws_has_sleepers(pool) && ws_work_visible(&pool->tasks))
     ws_post(pool, here, WS_KIND_NORMAL);
 }
@@ -315,7 +317,10 @@ void ws_search_found(ws_worker_t *worker)
   const bool last = ws_search_leave(worker, WS_STATE_RUNNING) == 1;
   if (!called && !last)
     return;
-  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the end of the search before the look
+  // [edge PARK_DEKKER fence] The end of the search before the loads of searching, sleepers and queues.
+  // Without the fence the look can miss a task whose push still relied on this worker, and woke no other
+  // one.
+  ws_fence_seq_cst();
   if (!called && ws_is_searched(pool)) // the last of its domain only: another will look
     return;
   for (uint32_t left = called ? SPREAD : 1; left > 0 && ws_has_sleepers(pool); left--) {
