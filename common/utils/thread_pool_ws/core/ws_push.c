@@ -61,7 +61,10 @@ static void note_push(struct ws_pool_s *pool, ws_here_t here)
 __attribute__((noinline)) static void announce_tasks(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
   note_push(pool, here);
-  // [edge PARK_DEKKER fence] [edge STOP_DEKKER fence] the tasks before sleepers, searching and state
+  // [edge PARK_DEKKER fence] [edge STOP_DEKKER fence] The stores of the tasks before the loads of sleepers,
+  // searching and state. Without the fence this thread can read that no worker sleeps while a worker that
+  // parks reads an empty queue: the task waits, and no worker wakes. A stop can miss the task in the same
+  // way.
   ws_fence_seq_cst();
   if (WS_UNLIKELY(ws_load_relaxed(&pool->state) == WS_STOPPED)) // relaxed: after the fence
     ws_run_left(pool, here); // [edge STOP_DEKKER] else the stop's last look finds the task

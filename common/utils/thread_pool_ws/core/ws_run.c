@@ -192,7 +192,10 @@ void ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks)
 
 void ws_note_idle(struct ws_pool_s *pool)
 {
-  ws_fence_seq_cst(); // [edge IDLE_DEKKER fence] the run counter before waiters
+  // [edge IDLE_DEKKER fence] The store of the run counter before the load of the waiters. Without the fence
+  // this thread can read that no thread waits while a wait reads the old counter: it sleeps, and is not
+  // woken.
+  ws_fence_seq_cst();
   if (ws_load_relaxed(&pool->idle_waiters) == 0) // relaxed: after the fence
     return;
   ws_add_release(&pool->idle_times, 1); // [edge IDLE_SEQ release] a waiter that saw the old value looks again

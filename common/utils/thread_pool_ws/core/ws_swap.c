@@ -40,7 +40,8 @@ static inline ws_swap_t ride(struct ws_pool_s *pool, ws_worker_t *worker, const 
   ws_queue_push(queue, task, 1);
   ws_root_end(queue); // what follows does not belong to the task's group
   const bool took = ws_deque_take_oldest_of(&queue->deque, before.func, next);
-  // [edge PARK_DEKKER fence] the pushed task before sleepers; the take ends with a CAS
+  // [edge PARK_DEKKER fence] The pushed task before the loads of sleepers, as in announce_tasks() of
+  // ws_push.c. The take ends with a CAS.
   took ? ws_fence_seq_cst_after_rmw() : ws_fence_seq_cst();
   if (WS_UNLIKELY(ws_has_sleepers(pool)))
     ws_post(pool, here, WS_KIND_NORMAL);

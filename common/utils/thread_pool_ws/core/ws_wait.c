@@ -31,6 +31,7 @@ static bool is_idle(struct ws_pool_s *pool)
   uint64_t run = ws_load_acquire(&pool->count.laneless_run); // [edge POOL_IDLE acquire]
   for (uint32_t i = 0; i < queues; i++)
     run += ws_load_acquire(&pool->tasks.queue[i]->count.run); // [edge POOL_IDLE acquire] what the tasks wrote
+  // If pushed was read first, a task that is pushed and run in between could stand for one that still waits.
   ws_fence_seq_cst(); // [edge POOL_IDLE fence] run before pushed
   const uint32_t queues_now = ws_queue_count(&pool->tasks);
   uint64_t pushed = ws_load_acquire(&pool->count.laneless_pushed); // [edge POOL_IDLE acquire]
@@ -57,6 +58,8 @@ static void sleep_until_idle(struct ws_pool_s *pool, uint64_t until_ns)
   uint32_t seen;
   do {
     seen = ws_load_acquire(&pool->idle_times); // [edge IDLE_SEQ acquire] before the look
+    // Without the fence the look can miss the last task, whose thread does not see this waiter: no wake
+    // comes.
     ws_fence_seq_cst(); // [edge IDLE_DEKKER fence] waiters before the counters
   } while (!is_idle(pool) && ws_os_futex_wait_until(&pool->idle_times, seen, until_ns) != -ETIMEDOUT);
   ws_sub_acq_rel(&pool->idle_waiters, 1); // [edge IDLE_DEKKER acq_rel]
@@ -159,7 +162,9 @@ static void end_workers(struct ws_pool_s *pool)
     if (pool->worker[i]->cpu >= 0 && ws_tid(pool->worker[i]) != 0)
       ws_os_allow(ws_tid(pool->worker[i]), &pool->mask);
   ws_store_release(&pool->state, WS_STOPPED); // [edge STOP release]
-  // [edge STOP_DEKKER fence] [edge PARK_DEKKER fence] state before the looks at sleepers and queues
+  // [edge STOP_DEKKER fence] [edge PARK_DEKKER fence] The store of the state before the looks at sleepers
+  // and queues. Without the fence a worker that parks can read the old state while its bit is not seen here:
+  // it is not woken, and the join of its thread never ends.
   ws_fence_seq_cst();
   ws_wake_all(pool);
   const uint32_t obtained = ws_hint_load(&pool->obtained);

@@ -211,7 +211,9 @@ bool ws_os_fence_begin(void)
 
 void ws_os_fence_heavy(bool is_light)
 {
-  ws_fence_seq_cst(); // [edge GUARD_DEKKER fence] [edge STOP_DEKKER fence] of the callers
+  // [edge GUARD_DEKKER fence] [edge STOP_DEKKER fence] The caller's store, DORMANT or STOPPED, before its
+  // last look at the queues. Without the fence that look can miss a task whose push reads the old state.
+  ws_fence_seq_cst();
   if (is_light) // a filter that refuses the call from now on is not noticed
     syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }

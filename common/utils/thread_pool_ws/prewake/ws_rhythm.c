@@ -43,7 +43,9 @@ static void publish(ws_prewake_pool_t *shared, uint32_t permille)
   const uint32_t sequence =
       ws_load_relaxed(&shared->outlook_sequence); // relaxed: the lock's holder writes it
   ws_store_relaxed(&shared->outlook_sequence, sequence + 1); // relaxed: the fence orders
-  ws_fence_seq_cst(); // [edge OUTLOOK fence] odd before the words
+  // [edge OUTLOOK fence] The odd sequence before the stores of the words. Without the fence a reader can
+  // find the old sequence at both of its looks, and a new word in between.
+  ws_fence_seq_cst();
   for (size_t i = 0; i < words_of(outlook->phases); i++) {
     uint64_t word;
     memcpy(&word, (const uint64_t *)(const void *)outlook + i, sizeof(word));

@@ -258,7 +258,9 @@ static end_t set_bit_and_sleep(ws_worker_t *worker, bool counted, uint64_t rise_
   // [edge PARK_CLAIM acq_rel] the sleep begins
   ws_or_acq_rel(&ws_sleep_pool(pool)->sleepers[worker->index / 64], bit);
   ws_hint_add(&ws_process.awake, 0u - counted);
-  // [edge PARK_DEKKER fence] sleepers and searching before the queues, the state and the mode
+  // [edge PARK_DEKKER fence] The bit in sleepers and the end of the search before the loads of the queues,
+  // the state and the mode. Without the fence the look can miss a task whose push does not see the bit yet:
+  // the worker sleeps while the task waits.
   ws_fence_seq_cst();
   if (ws_work_visible(&pool->tasks) || ws_inbox_is(&worker->inbox, WS_INBOX_FULL) // it has left it
       || ws_load_relaxed(&pool->state) == WS_STOPPED) { // relaxed: after the fence

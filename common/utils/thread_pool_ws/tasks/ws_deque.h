@@ -164,6 +164,8 @@ static inline bool ws_deque_take(ws_deque_t *deque, ws_task_t *task)
   // Bottom first: a thief that has seen this count must not find the bottom of before when it makes its memo.
   const uint64_t takes = ws_own_load(&deque->takes);
   ws_store_release(&deque->takes, takes + 1); // [edge DEQ_TAKES release] the lower bottom
+  // Without the fence the owner can read the old top while a thief reads the old bottom: both take the last
+  // task.
   ws_fence_seq_cst(); // [edge DEQ_LAST fence] bottom (and takes) before top
   top = ws_load_relaxed(&deque->top); // relaxed: after the fence
   if ((int64_t)(bottom - top) < 0) { // a thief was quicker
