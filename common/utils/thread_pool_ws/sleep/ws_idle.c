@@ -23,7 +23,7 @@
 #include "ws_guard.h"
 #include "ws_wake.h"
 
-void ws_idle_begin(ws_worker_t *worker)
+void ws_idle_prepare(ws_worker_t *worker)
 {
   ws_sleep_worker(worker)->confine.may = worker->cpu < 0 && !worker->pool->settings.keep_affinity;
   ws_stat_store(&ws_sleep_worker(worker)->spent.since_ns, ws_os_now_ns());
@@ -83,78 +83,101 @@ uint64_t ws_hot_retry_ns(const ws_worker_t *worker)
 /// second (RR). So a spinning one offers its CPU to them so often.
 #define OFFER_NS 5000u
 
-void ws_spin_found(ws_worker_t *worker)
-{
-  const uint64_t found_ns = ws_os_now_ns();
-  ws_state_enter(worker, WS_WORKER_BUSY, found_ns);
-  ws_prewake_found(worker, found_ns, ws_sleep_worker(worker)->called_ns);
-}
-
-static bool is_wanted(const ws_worker_t *worker, uint64_t now_ns)
+static bool is_wanted(const ws_worker_t *worker, const ws_idle_t *idle)
 {
   const struct ws_pool_s *pool = worker->pool;
   ws_sleep_pool_t *its = ws_sleep_pool(pool);
-  return now_ns < ws_sleep_worker(worker)->spin.until_ns || now_ns < ws_hint_load(&its->announced_ns)
+  return idle->now_ns < idle->until_ns || idle->now_ns < ws_hint_load(&its->announced_ns)
          || (int32_t)ws_hint_load(&its->phases) > 0 // may be below zero for a moment
          || ws_is_hot(pool);
 }
 
 /// @return whether more workers are awake than may be while one spins. If several workers see this at once,
-///         only the surplus stops: a worker that stops is off the count from then on, *counted is false
-static bool is_surplus(const struct ws_pool_s *pool, bool *counted)
+///         only the surplus stops: a worker that stops is not counted from then on
+static bool is_surplus(const struct ws_pool_s *pool, ws_idle_t *idle)
 {
   if (ws_may_spin(pool, 0))
     return false;
   if (pool->cpus < 2 || ws_hint_load(&pool->state) != WS_RUNNING) // looked at again before sleep
     return true;
-  *counted = !ws_process_awake_leave(ws_spin_limit(pool));
-  return !*counted;
+  idle->counted = !ws_process_awake_leave(ws_spin_limit(pool));
+  return !idle->counted;
 }
 
-/// @param end_ns  in: the time; out: the end of the last iteration
-/// @return whether there is work
-static bool iterate(ws_worker_t *worker, int64_t allowed_ns, uint64_t *end_ns, bool *counted)
+/// @return whether the worker may spin for one more iteration
+static bool may_go_on(ws_worker_t *worker, ws_idle_t *idle, int64_t allowed_ns)
+{
+  if (!is_wanted(worker, idle) || must_make_room(worker, idle->now_ns) || is_surplus(worker->pool, idle))
+    return false;
+  if (allowed_ns > 0)
+    return true;
+  ws_count(&worker->queue.count.capped, 1);
+  return false;
+}
+
+/// The spin is over. @return whether a thread has handed a task to the worker meanwhile
+static bool shut_inbox(ws_worker_t *worker, ws_idle_t *idle)
+{
+  if (!worker->inbox.open || !ws_inbox_shut(&worker->pool->tasks, &worker->inbox))
+    return false;
+  if (!idle->counted) // it does not park after all
+    ws_hint_add(&ws_process.awake, 1);
+  idle->counted = true;
+  return true;
+}
+
+/// Spin until there is work, the worker may not go on, or it was preempted. @return whether there is work
+static bool iterate(ws_worker_t *worker, ws_idle_t *idle, int64_t allowed_ns)
 {
   struct ws_pool_s *pool = worker->pool;
-  const uint64_t start_ns = *end_ns;
-  uint64_t now_ns = start_ns, offered_ns = start_ns, spun_ns = 0;
-  uint64_t quiet_ns = start_ns + PAUSE_NS;
+  const uint64_t start_ns = idle->now_ns;
+  uint64_t offered_ns = start_ns, quiet_ns = start_ns + PAUSE_NS, spun_ns = 0;
   bool found = false, preempted = false;
-  while (!found && !preempted && is_wanted(worker, now_ns) && !must_make_room(worker, now_ns)
-         && !is_surplus(pool, counted)) {
-    if ((int64_t)(now_ns - start_ns) >= allowed_ns) {
-      ws_count(&worker->queue.count.capped, 1);
-      break;
-    }
-    const uint64_t before_ns = now_ns;
+  while (!found && !preempted && may_go_on(worker, idle, allowed_ns - (int64_t)(idle->now_ns - start_ns))) {
+    const uint64_t before_ns = idle->now_ns;
     ws_search_begin(worker); // again, if the guard has taken it off
-    if (now_ns > quiet_ns) {
+    if (before_ns > quiet_ns) {
       ws_thief_forget(&worker->queue);
-      quiet_ns = ws_prewake_idle(pool, now_ns);
+      quiet_ns = ws_prewake_idle(pool, before_ns);
     }
     if (pool->tasks.inboxes > 0)
       ws_inbox_open(&worker->inbox, pool->tasks.waiting);
     ws_relax();
     found = ws_inbox_is(&worker->inbox, WS_INBOX_FULL) || ws_work_visible(&pool->tasks);
-    if (worker->realtime && now_ns - offered_ns >= OFFER_NS) {
+    if (worker->realtime && before_ns - offered_ns >= OFFER_NS) {
       ws_os_yield();
       offered_ns = ws_os_now_ns();
     }
-    now_ns = ws_os_now_ns();
-    const bool lost = now_ns - before_ns > PREEMPTED_NS; // to another thread, or the process was stopped
-    spun_ns += lost ? 0 : now_ns - before_ns;
+    idle->now_ns = ws_os_now_ns();
+    const uint64_t took_ns = idle->now_ns - before_ns;
+    const bool lost = took_ns > PREEMPTED_NS; // to another thread, or the process was stopped
+    spun_ns += lost ? 0 : took_ns;
     preempted = lost && !ws_is_hot(pool);
   }
-  if (worker->inbox.open && ws_inbox_shut(&pool->tasks, &worker->inbox)) {
-    found = true;
-    if (!*counted) // it does not park after all
-      ws_hint_add(&ws_process.awake, 1);
-  }
+  found = shut_inbox(worker, idle) || found;
   ws_count(&worker->queue.count.preempted, preempted);
   ws_count(&worker->queue.count.spin_ns, spun_ns);
-  *end_ns = now_ns;
   return found;
 }
+
+bool ws_spin(ws_worker_t *worker, ws_idle_t *idle)
+{
+  struct ws_pool_s *pool = worker->pool;
+  if (!is_wanted(worker, idle) || must_make_room(worker, idle->now_ns)
+      || ws_producer_on_cpu(pool, ws_os_cpu()) // a spin here would keep the producer off
+      || is_surplus(pool, idle))
+    return false;
+  ws_search_begin(worker);
+  const uint64_t start_ns = idle->now_ns;
+  const bool hot = ws_is_hot(pool);
+  const bool found = iterate(worker, idle, hot ? INT64_MAX : ws_spin_allow(worker, start_ns));
+  if (!hot) // a hot spin is not charged
+    ws_spin_pay(worker, idle->now_ns - start_ns, found);
+  ws_count(&worker->queue.count.spins, 1);
+  return found;
+}
+
+// Begin and end.
 
 /// Pushes read the word: it is written where it changes by more than an eighth.
 static void store_if_changed(ws_au32_t *word, uint64_t value)
@@ -182,32 +205,42 @@ static void learn_task_time(ws_worker_t *worker, uint64_t now_ns)
   store_if_changed(&pools->calls_a_wake, call_ns > 0 ? waking_ns / call_ns : 0);
 }
 
-bool ws_spin(ws_worker_t *worker, bool ran, bool *counted)
+ws_idle_t ws_idle_begin(ws_worker_t *worker, bool ran)
 {
-  ws_sleep_worker_t *its = ws_sleep_worker(worker);
   struct ws_pool_s *pool = worker->pool;
-  uint64_t now_ns = ws_os_now_ns();
-  *counted = true;
-  if (ran) {
-    WS_PROBE(idle, pool, ws_traced_pool(pool), (int32_t)worker->index);
-    learn_task_time(worker, now_ns);
-    ws_state_enter(worker, WS_WORKER_SWITCHING, now_ns);
-    ws_watch_tick(pool, now_ns);
-    its->spin.until_ns = ws_prewake_out_of_work(worker, now_ns);
-  }
-  if (!is_wanted(worker, now_ns) || must_make_room(worker, now_ns)
-      || ws_producer_on_cpu(pool, ws_os_cpu()) // a spin here would keep the producer off
-      || is_surplus(pool, counted))
+  ws_idle_t idle = {.counted = true, .now_ns = ws_os_now_ns()};
+  if (!ran)
+    return idle;
+  WS_PROBE(idle, pool, ws_traced_pool(pool), (int32_t)worker->index);
+  learn_task_time(worker, idle.now_ns);
+  ws_state_enter(worker, WS_WORKER_SWITCHING, idle.now_ns);
+  ws_watch_tick(pool, idle.now_ns);
+  idle.until_ns = ws_prewake_out_of_work(worker, idle.now_ns);
+  return idle;
+}
+
+void ws_idle_go_on(ws_idle_t *idle)
+{
+  idle->now_ns = ws_os_now_ns();
+  idle->called_ns = 0; // what the worker finds from now on was not called for
+}
+
+bool ws_idle_end(ws_worker_t *worker, ws_idle_t **idle)
+{
+  if (!*idle)
     return false;
-  ws_search_begin(worker);
-  its->called_ns = 0; // what the spin finds was not called for
-  const uint64_t start_ns = now_ns;
-  const bool hot = ws_is_hot(pool);
-  const bool found = iterate(worker, hot ? INT64_MAX : ws_spin_allow(worker, start_ns), &now_ns, counted);
-  if (!hot) // a hot spin is not charged
-    ws_spin_pay(worker, now_ns - start_ns, found);
-  ws_count(&worker->queue.count.spins, 1);
-  return found;
+  const uint64_t found_ns = ws_os_now_ns();
+  ws_state_enter(worker, WS_WORKER_BUSY, found_ns);
+  ws_prewake_found(worker, found_ns, (*idle)->called_ns);
+  ws_search_found(worker);
+  *idle = NULL;
+  return true;
+}
+
+void ws_idle_uncount(ws_idle_t *idle)
+{
+  ws_hint_add(&ws_process.awake, 0u - idle->counted);
+  idle->counted = false;
 }
 
 // Park.
@@ -249,14 +282,14 @@ static end_t sleep_for_token(ws_worker_t *worker, uint64_t rise_ns)
 }
 
 /// Set the bit in sleepers, look once more, sleep.
-static end_t set_bit_and_sleep(ws_worker_t *worker, bool counted, uint64_t rise_ns)
+static end_t set_bit_and_sleep(ws_worker_t *worker, ws_idle_t *idle, uint64_t rise_ns)
 {
   struct ws_pool_s *pool = worker->pool;
   const uint64_t bit = UINT64_C(1) << (worker->index % 64);
   ws_store_relaxed(&ws_sleep_worker(worker)->alarm_ns, rise_ns); // relaxed: published with the bit
   // [edge PARK_CLAIM acq_rel] the sleep begins
   ws_or_acq_rel(&ws_sleep_pool(pool)->sleepers[worker->index / 64], bit);
-  ws_hint_add(&ws_process.awake, 0u - counted);
+  ws_idle_uncount(idle);
   // [edge PARK_DEKKER fence] sleepers and searching before the queues, the state and the mode
   ws_fence_seq_cst();
   if (ws_work_visible(&pool->tasks) || ws_inbox_is(&worker->inbox, WS_INBOX_FULL) // it has left it
@@ -270,7 +303,7 @@ static end_t set_bit_and_sleep(ws_worker_t *worker, bool counted, uint64_t rise_
 }
 
 /// The sleep was ended by the token, or by a timer.
-static ws_slept_t after_sleep(ws_worker_t *worker, end_t end)
+static void after_sleep(ws_worker_t *worker, ws_idle_t *idle, end_t end)
 {
   ws_sleep_worker_t *its = ws_sleep_worker(worker);
   const bool stops_caller = end == END_TOKEN && (uint32_t)(ws_os_cpu() + 1) == its->called_cpu;
@@ -287,19 +320,22 @@ static ws_slept_t after_sleep(ws_worker_t *worker, end_t end)
            is_called ? its->rose_ns - its->called_ns : 0);
   ws_state_enter(worker, WS_WORKER_SWITCHING, its->rose_ns);
   ws_observe(worker, WS_OBSERVED_UNPARK);
-  return (ws_slept_t){.by = end == END_RISE ? WS_WAKE_TIMER : WS_WAKE_PUSH,
-                      .rose_ns = its->rose_ns,
-                      .called_ns = its->called_ns};
+  idle->counted = true; // by the thread that has claimed it
+  idle->called_ns = its->called_ns;
+  idle->until_ns = ws_prewake_woken(worker, end == END_RISE ? WS_WAKE_TIMER : WS_WAKE_PUSH, its->rose_ns,
+                                    its->called_ns);
 }
 
-uint64_t ws_park_begin(ws_worker_t *worker)
+/// The worker is parked from now on: it leaves its search and the CPU of a pushing thread, and gives memory
+/// back. @return the time
+static uint64_t before_sleep(ws_worker_t *worker)
 {
   ws_sleep_worker_t *its = ws_sleep_worker(worker);
   struct ws_pool_s *pool = worker->pool;
   const bool was_called = ws_hint_load(&its->state) & WS_STATE_CALLED; // no other thread changes that now
   WS_PROBE(park, pool, ws_traced_pool(pool), (int32_t)worker->index);
   // Before anything that takes time: pushes must not rely on a worker that does not look. It looks again in
-  // ws_park().
+  // set_bit_and_sleep().
   ws_search_leave(worker, WS_STATE_PARKED);
   ws_count(&worker->queue.count.futile, was_called);
   ws_give_back(pool, &worker->queue);
@@ -313,7 +349,8 @@ uint64_t ws_park_begin(ws_worker_t *worker)
   return now_ns;
 }
 
-ws_slept_t ws_park(ws_worker_t *worker, bool counted, uint64_t rise_ns)
+void ws_park(ws_worker_t *worker, ws_idle_t *idle)
 {
-  return after_sleep(worker, set_bit_and_sleep(worker, counted, rise_ns));
+  const uint64_t rise_ns = ws_prewake_plan(worker, before_sleep(worker));
+  after_sleep(worker, idle, set_bit_and_sleep(worker, idle, rise_ns));
 }
