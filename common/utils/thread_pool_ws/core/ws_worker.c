@@ -6,35 +6,16 @@
 ///    ^                |                     |
 ///    |__ task found __|__ claimed __________|
 #include "../tasks/ws_shared.h"
-#include "ws_round.h"
 #include "ws_run.h"
 
 #include "../sleep/ws_idle.h"
 #include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
-#include "../wide/ws_wide.h"
 #include "ws_escape.h"
 #include "ws_next.h"
 
-/// In a pool with domains, if the worker has no task of its own: one from a dispatcher. The search that ends
-/// a round is for others first. @return whether there was one
-static inline bool was_served(ws_search_t *search, ws_task_t *task)
-{
-  ws_queue_t *own = search->here.queue;
-  if (WS_LIKELY(search->pool->tasks.domains == 0) || ws_deque_size(&own->deque) > 0)
-    return false;
-  if (ws_round_search(own) && ws_tick(search, task))
-    return true;
-  if (ws_dispatch(search, task)) {
-    ws_forget_yield(own);
-    return true;
-  }
-  own->round.left++; // ws_next() counts this search
-  return false;
-}
-
-/// Take the task that was handed to the worker, one from a dispatcher, or search.
+/// Take the task that was handed to the worker, or search.
 static bool find_once(ws_search_t *search, ws_task_t *task)
 {
   const ws_here_t here = search->here;
@@ -42,7 +23,7 @@ static bool find_once(ws_search_t *search, ws_task_t *task)
   if (WS_UNLIKELY(ws_own_load(&here.worker->inbox.gone)))
     ws_inbox_look(&here.worker->inbox);
   if (WS_LIKELY(!ws_inbox_is(&here.worker->inbox, WS_INBOX_KEPT)))
-    return was_served(search, task) || ws_next(search, WS_NEXT_ANY, task);
+    return ws_next(search, WS_NEXT_ANY, task);
   here.worker->was_handed = true;
   ws_inbox_empty(&here.worker->inbox, task);
   ws_traced_steal(search->pool, here, WS_VICTIM_INBOX);

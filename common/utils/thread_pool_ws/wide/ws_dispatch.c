@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_dispatch.c
 /// ws_wide.h: the dispatcher, for workers that run out of work at the same time and find tasks in one lane.
-/// It is a step of the worker's loop, before its search.
+/// It is a source of the worker's loop, before it steals.
 ///
 /// Why        Each steal takes the cache line of the deque's top from another thief, twice. If 40 workers
 ///            steal from one lane, a steal takes 0.9 us, one after the other. One dispatcher keeps that line
