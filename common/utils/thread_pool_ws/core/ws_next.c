@@ -61,12 +61,6 @@ static bool take_of_rank(ws_search_t *search, ws_rank_t rank, ws_task_t *task)
 
 // Other threads.
 
-/// In a pool with domains, if a worker's loop searches: a task from a dispatcher.
-static bool take_dispatched(ws_search_t *search, ws_task_t *task)
-{
-  return search->pool->tasks.domains > 0 && search->here.worker && ws_dispatch(search, task);
-}
-
 /// Take a task that the caller has handed to a worker, and that the worker has not begun.
 static bool take_back(ws_search_t *search, ws_task_t *task)
 {
@@ -115,7 +109,7 @@ static const source_t sources[] = {
     {WS_NEXT_ANY | WS_NEXT_GROUP | LANELESS, .rank = WS_RANK_HIGH}, // what the priority promises
     {WS_NEXT_ANY | WS_NEXT_GROUP, .take = take_own}, // newest first: its data are in this CPU's cache
     {WS_NEXT_ANY | LANELESS, .rank = WS_RANK_OWN_NODE}, // its data are in this node's memory
-    {WS_NEXT_ANY, .take = take_dispatched}, // of a lane from which many workers would steal
+    {WS_NEXT_ANY, .take = ws_dispatch}, // of a lane from which many workers would steal
     {WS_NEXT_ANY, .take = ws_steal}, // the queue that served last, lanes, workers from near to far
     {WS_NEXT_ANY | LANELESS, .take = take_overflow}, // other threads' normal tasks that lie in no deque
     {WS_NEXT_ANY | LANELESS, .rank = WS_RANK_OTHER_NODES}, // from near to far: better there late than never
@@ -186,7 +180,6 @@ bool ws_next_of_all(ws_search_t *search, bool is_over, ws_task_t *task)
 
 bool ws_next_elsewhere(ws_search_t *search, ws_task_t *task)
 {
-  search->from_own = false;
   return take_first(search, search->filter, false, task);
 }
 

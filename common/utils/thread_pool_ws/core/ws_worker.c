@@ -8,6 +8,7 @@
 #include "../tasks/ws_shared.h"
 #include "ws_run.h"
 
+#include "../pool/ws_process.h"
 #include "../sleep/ws_idle.h"
 #include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
@@ -66,7 +67,6 @@ static inline bool find_task(ws_search_t *search, ws_task_t *task)
 /// together: the group cannot be done before the last of them, so no thread waits longer for it.
 static void run_all(ws_search_t *search, ws_task_t *task)
 {
-  struct ws_pool_s *pool = search->pool;
   const ws_here_t here = search->here;
   ws_worker_t *worker = here.worker;
   do {
@@ -74,37 +74,39 @@ static void run_all(ws_search_t *search, ws_task_t *task)
       ws_complete_due(worker);
     worker->due.group = task->group;
     ws_root_enter(here.queue, task->group); // what the task pushes belongs to it
-    ws_run(pool, here.queue, task);
+    ws_run(search->pool, here.queue, task);
     ws_root_end(here.queue);
     worker->due.tasks++;
-    if (!task->group || !may_complete_later(pool, here))
+    if (!task->group || !may_complete_later(search->pool, here))
       ws_complete_due(worker);
   } while (find_task(search, task));
 }
 
-/// The worker is idle until it finds a task. @param ran  it has run tasks
+/// The worker is idle until it finds a task. @param ran  it has run tasks; else its thread has just begun
 /// @return false = the pool has stopped, and the worker ends
 static bool await_task(ws_search_t *search, bool ran, ws_task_t *task)
 {
   ws_worker_t *worker = search->here.worker;
   struct ws_pool_s *pool = search->pool;
   ws_idle_t idle = ws_idle_begin(worker, ran);
+  if (!ran && find_task(search, task)) {
+    ws_state_enter(worker, WS_WORKER_BUSY, idle.now_ns);
+    return true;
+  }
   for (;; ws_idle_go_on(&idle)) {
     if (!ws_spin(worker, &idle)) {
       // [edge STOP acquire]
       if (ws_load_acquire(&pool->state) == WS_STOPPED && !ws_work_visible(&pool->tasks)) {
-        ws_idle_uncount(&idle);
+        ws_hint_add(&ws_process.awake, 0u - idle.counted);
         return false;
       }
       ws_park(worker, &idle);
     }
     search->idle = &idle;
-    const bool found = find_task(search, task);
-    if (found)
+    if (find_task(search, task)) {
       ws_idle_end(worker, &search->idle);
-    search->idle = NULL;
-    if (found)
       return true;
+    }
   }
 }
 
@@ -132,11 +134,6 @@ void ws_worker_loop(ws_worker_t *worker)
   const ws_here_t here = {.queue = &worker->queue, .worker = worker};
   ws_search_t search = {.pool = worker->pool, .here = here, .filter = WS_NEXT_ANY};
   ws_task_t task;
-  bool ran = find_task(&search, &task); // one that was pushed before the thread began
-  if (ran) {
-    ws_state_enter(worker, WS_WORKER_BUSY, ws_os_now_ns());
-    run_all(&search, &task);
-  }
-  for (; await_task(&search, ran, &task); ran = true)
+  for (bool ran = false; await_task(&search, ran, &task); ran = true)
     run_all(&search, &task);
 }

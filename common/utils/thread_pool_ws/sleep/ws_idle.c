@@ -105,25 +105,9 @@ static bool is_surplus(const struct ws_pool_s *pool, ws_idle_t *idle)
 }
 
 /// @return whether the worker may spin for one more iteration
-static bool may_go_on(ws_worker_t *worker, ws_idle_t *idle, int64_t allowed_ns)
+static bool may_go_on(ws_worker_t *worker, ws_idle_t *idle)
 {
-  if (!is_wanted(worker, idle) || must_make_room(worker, idle->now_ns) || is_surplus(worker->pool, idle))
-    return false;
-  if (allowed_ns > 0)
-    return true;
-  ws_count(&worker->queue.count.capped, 1);
-  return false;
-}
-
-/// The spin is over. @return whether a thread has handed a task to the worker meanwhile
-static bool shut_inbox(ws_worker_t *worker, ws_idle_t *idle)
-{
-  if (!worker->inbox.open || !ws_inbox_shut(&worker->pool->tasks, &worker->inbox))
-    return false;
-  if (!idle->counted) // it does not park after all
-    ws_hint_add(&ws_process.awake, 1);
-  idle->counted = true;
-  return true;
+  return is_wanted(worker, idle) && !must_make_room(worker, idle->now_ns) && !is_surplus(worker->pool, idle);
 }
 
 /// Spin until there is work, the worker may not go on, or it was preempted. @return whether there is work
@@ -133,8 +117,12 @@ static bool iterate(ws_worker_t *worker, ws_idle_t *idle, int64_t allowed_ns)
   const uint64_t start_ns = idle->now_ns;
   uint64_t offered_ns = start_ns, quiet_ns = start_ns + PAUSE_NS, spun_ns = 0;
   bool found = false, preempted = false;
-  while (!found && !preempted && may_go_on(worker, idle, allowed_ns - (int64_t)(idle->now_ns - start_ns))) {
+  while (!found && !preempted && may_go_on(worker, idle)) {
     const uint64_t before_ns = idle->now_ns;
+    if ((int64_t)(before_ns - start_ns) >= allowed_ns) {
+      ws_count(&worker->queue.count.capped, 1);
+      break;
+    }
     ws_search_begin(worker); // again, if the guard has taken it off
     if (before_ns > quiet_ns) {
       ws_thief_forget(&worker->queue);
@@ -154,7 +142,12 @@ static bool iterate(ws_worker_t *worker, ws_idle_t *idle, int64_t allowed_ns)
     spun_ns += lost ? 0 : took_ns;
     preempted = lost && !ws_is_hot(pool);
   }
-  found = shut_inbox(worker, idle) || found;
+  if (worker->inbox.open && ws_inbox_shut(&pool->tasks, &worker->inbox)) {
+    found = true;
+    if (!idle->counted) // it does not park after all
+      ws_hint_add(&ws_process.awake, 1);
+    idle->counted = true;
+  }
   ws_count(&worker->queue.count.preempted, preempted);
   ws_count(&worker->queue.count.spin_ns, spun_ns);
   return found;
@@ -163,9 +156,7 @@ static bool iterate(ws_worker_t *worker, ws_idle_t *idle, int64_t allowed_ns)
 bool ws_spin(ws_worker_t *worker, ws_idle_t *idle)
 {
   struct ws_pool_s *pool = worker->pool;
-  if (!is_wanted(worker, idle) || must_make_room(worker, idle->now_ns)
-      || ws_producer_on_cpu(pool, ws_os_cpu()) // a spin here would keep the producer off
-      || is_surplus(pool, idle))
+  if (!may_go_on(worker, idle) || ws_producer_on_cpu(pool, ws_os_cpu())) // which the spin would keep off
     return false;
   ws_search_begin(worker);
   const uint64_t start_ns = idle->now_ns;
@@ -237,12 +228,6 @@ bool ws_idle_end(ws_worker_t *worker, ws_idle_t **idle)
   return true;
 }
 
-void ws_idle_uncount(ws_idle_t *idle)
-{
-  ws_hint_add(&ws_process.awake, 0u - idle->counted);
-  idle->counted = false;
-}
-
 // Park.
 
 /// How a sleep has ended. The event unpark has the numbers of the first three.
@@ -258,17 +243,17 @@ static end_t sleep_for_token(ws_worker_t *worker, uint64_t rise_ns)
   uint64_t retry_ns = ws_hot_retry_ns(worker);
   while (ws_load_acquire(&its->token) == 0) { // [edge PARK_TOKEN acquire]
     ws_traced_sleep(pool, false);
-    const bool retries =
-        rise_ns == 0 || (retry_ns != 0 && retry_ns <= rise_ns); // what comes first; 0 = never
+    // what comes first; 0 = never
+    const bool retries = rise_ns == 0 || (retry_ns != 0 && retry_ns <= rise_ns);
     if (ws_os_futex_wait_until(&its->token, 0, retries ? retry_ns : rise_ns) != -ETIMEDOUT)
       continue;
     *(retries ? &retry_ns : &rise_ns) = 0;
     if (!ws_is_parked(pool, worker->index))
       continue; // another thread has claimed it, and the token is under way
     ws_moment_t moment = ws_moment(pool, WS_CUE_TIMER);
-    moment.may_spin = ws_may_spin(pool, 1);
+    moment.may_spin = !ws_near_stops_producer(worker) && ws_may_spin(pool, 1);
     const ws_here_t here = {.queue = &worker->queue, .worker = worker};
-    if (!ws_near_stops_producer(worker) && ws_ask(pool, here, &moment).wakes > 0) {
+    if (ws_ask(pool, here, &moment).wakes > 0) {
       if (ws_claim(pool, worker->index, false))
         return retries ? END_RETRY : END_RISE;
     } else if (retries) {
@@ -289,7 +274,7 @@ static end_t set_bit_and_sleep(ws_worker_t *worker, ws_idle_t *idle, uint64_t ri
   ws_store_relaxed(&ws_sleep_worker(worker)->alarm_ns, rise_ns); // relaxed: published with the bit
   // [edge PARK_CLAIM acq_rel] the sleep begins
   ws_or_acq_rel(&ws_sleep_pool(pool)->sleepers[worker->index / 64], bit);
-  ws_idle_uncount(idle);
+  ws_hint_add(&ws_process.awake, 0u - idle->counted);
   // [edge PARK_DEKKER fence] sleepers and searching before the queues, the state and the mode
   ws_fence_seq_cst();
   if (ws_work_visible(&pool->tasks) || ws_inbox_is(&worker->inbox, WS_INBOX_FULL) // it has left it
@@ -302,33 +287,7 @@ static end_t set_bit_and_sleep(ws_worker_t *worker, ws_idle_t *idle, uint64_t ri
   return sleep_for_token(worker, rise_ns);
 }
 
-/// The sleep was ended by the token, or by a timer.
-static void after_sleep(ws_worker_t *worker, ws_idle_t *idle, end_t end)
-{
-  ws_sleep_worker_t *its = ws_sleep_worker(worker);
-  const bool stops_caller = end == END_TOKEN && (uint32_t)(ws_os_cpu() + 1) == its->called_cpu;
-  ws_count(&worker->queue.count.stopped_callers, stops_caller);
-  ws_affinity_return(worker, 0);
-  ws_hint_store(&its->alarm_ns, 0);
-  const uint32_t by_timer = end == END_RETRY ? END_RISE : end;
-  if (end != END_WORK)
-    // relaxed: the next token comes only after the bit is set again [PARK_CLAIM]
-    ws_store_relaxed(&its->token, 0);
-  its->rose_ns = ws_os_now_ns();
-  const bool is_called = end == END_TOKEN && its->called_ns != 0;
-  WS_PROBE(unpark, worker->pool, ws_traced_pool(worker->pool), (int32_t)worker->index, by_timer,
-           is_called ? its->rose_ns - its->called_ns : 0);
-  ws_state_enter(worker, WS_WORKER_SWITCHING, its->rose_ns);
-  ws_observe(worker, WS_OBSERVED_UNPARK);
-  idle->counted = true; // by the thread that has claimed it
-  idle->called_ns = its->called_ns;
-  idle->until_ns = ws_prewake_woken(worker, end == END_RISE ? WS_WAKE_TIMER : WS_WAKE_PUSH, its->rose_ns,
-                                    its->called_ns);
-}
-
-/// The worker is parked from now on: it leaves its search and the CPU of a pushing thread, and gives memory
-/// back. @return the time
-static uint64_t before_sleep(ws_worker_t *worker)
+void ws_park(ws_worker_t *worker, ws_idle_t *idle)
 {
   ws_sleep_worker_t *its = ws_sleep_worker(worker);
   struct ws_pool_s *pool = worker->pool;
@@ -346,11 +305,21 @@ static uint64_t before_sleep(ws_worker_t *worker)
   its->called_ns = 0;
   its->called_cpu = 0;
   ws_watch_tick(pool, now_ns);
-  return now_ns;
-}
-
-void ws_park(ws_worker_t *worker, ws_idle_t *idle)
-{
-  const uint64_t rise_ns = ws_prewake_plan(worker, before_sleep(worker));
-  after_sleep(worker, idle, set_bit_and_sleep(worker, idle, rise_ns));
+  const end_t end = set_bit_and_sleep(worker, idle, ws_prewake_plan(worker, now_ns));
+  const bool stops_caller = end == END_TOKEN && (uint32_t)(ws_os_cpu() + 1) == its->called_cpu;
+  ws_count(&worker->queue.count.stopped_callers, stops_caller);
+  ws_affinity_return(worker, 0);
+  ws_hint_store(&its->alarm_ns, 0);
+  if (end != END_WORK)
+    // relaxed: the next token comes only after the bit is set again [PARK_CLAIM]
+    ws_store_relaxed(&its->token, 0);
+  its->rose_ns = ws_os_now_ns();
+  idle->counted = true; // by the thread that has claimed it
+  idle->called_ns = its->called_ns;
+  WS_PROBE(unpark, pool, ws_traced_pool(pool), (int32_t)worker->index, end == END_RETRY ? END_RISE : end,
+           idle->called_ns ? its->rose_ns - idle->called_ns : 0);
+  ws_state_enter(worker, WS_WORKER_SWITCHING, its->rose_ns);
+  ws_observe(worker, WS_OBSERVED_UNPARK);
+  const ws_wake_by_t by = end == END_RISE ? WS_WAKE_TIMER : WS_WAKE_PUSH;
+  idle->until_ns = ws_prewake_woken(worker, by, its->rose_ns, idle->called_ns);
 }

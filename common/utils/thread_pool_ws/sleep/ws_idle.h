@@ -36,7 +36,8 @@ ws_idle_t ws_idle_begin(ws_worker_t *worker, bool ran);
 /// @return whether there is work: search for it. Else the worker must call ws_park(), or end
 bool ws_spin(ws_worker_t *worker, ws_idle_t *idle);
 
-/// @brief Sleep until claimed, or return at once when work is visible. The caller searches on return.
+/// @brief Sleep until claimed, or return at once when work is visible. The caller leaves its search and the
+/// CPU of a pushing thread, and gives memory back. It searches on return.
 void ws_park(ws_worker_t *worker, ws_idle_t *idle);
 
 /// @brief The search after ws_spin() or ws_park() has found no task.
@@ -46,9 +47,6 @@ void ws_idle_go_on(ws_idle_t *idle);
 /// (ws_search_found()). @param idle  in and out; NULL = it is not idle, or not any more
 /// @return whether it was
 bool ws_idle_end(ws_worker_t *worker, ws_idle_t **idle);
-
-/// @brief The worker is awake no longer: it sleeps, or its thread ends.
-void ws_idle_uncount(ws_idle_t *idle);
 
 static inline bool ws_is_hot(const struct ws_pool_s *pool)
 {

@@ -169,11 +169,11 @@ static void forget(struct ws_pool_s *pool, uint32_t lane)
 }
 
 /// Take a task of the lane, as its dispatcher or from one.
-static bool take_of_lane(ws_worker_t *worker, uint32_t index, ws_task_t *task)
+static bool take_of_lane(const ws_search_t *search, uint32_t index, ws_task_t *task)
 {
-  struct ws_pool_s *pool = worker->pool;
+  struct ws_pool_s *pool = search->pool;
+  ws_worker_t *worker = search->here.worker;
   ws_queue_t *lane = pool->tasks.queue[index];
-  const ws_here_t here = {.queue = &worker->queue, .worker = worker};
   const uint64_t came_ns = ws_os_now_ns();
   // [edge DISPATCHED acq_rel] of several one becomes the lane's dispatcher
   while ((is_dispatched(lane) || ws_xchg_acq_rel(&lane->dispatched, 1) != 0)
@@ -185,7 +185,7 @@ static bool take_of_lane(ws_worker_t *worker, uint32_t index, ws_task_t *task)
       return false;
   }
   ws_hint_store(&pool->tasks.dispatching, index + 1);
-  const bool got = dispatch(pool, here, lane, task);
+  const bool got = dispatch(pool, search->here, lane, task);
   forget(pool, index);
   ws_store_release(&lane->dispatched, 0); // [edge DISPATCHED release]
   return got;
@@ -202,7 +202,7 @@ static bool serve(ws_search_t *search, uint32_t index, ws_task_t *task)
       && !ws_memo_holds(&own->thief.memo, &lane->deque) && ws_deque_size(&lane->deque) == 0)
     return false;
   const bool was_idle = ws_idle_end(worker, &search->idle); // pushes rely on searchers, and this one may wait
-  if (!take_of_lane(worker, index, task)) {
+  if (!take_of_lane(search, index, task)) {
     ws_complete_due(worker); // the search goes on elsewhere
     return false;
   }
@@ -218,7 +218,7 @@ bool ws_dispatch(ws_search_t *search, ws_task_t *task)
 {
   struct ws_pool_s *pool = search->pool;
   ws_queue_t *own = search->here.queue;
-  if (must_stop(pool))
+  if (pool->tasks.domains == 0 || !search->here.worker || must_stop(pool))
     return false;
   ws_summary_rest(own);
   const uint32_t queues = ws_queue_count(&pool->tasks), known = ws_hint_load(&pool->tasks.dispatching);

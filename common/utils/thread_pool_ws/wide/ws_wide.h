@@ -33,8 +33,9 @@ uint32_t ws_wide_domain(const struct ws_worker_s *worker);
 
 /// @brief The calling worker has no task of its own: take one of a lane, as its dispatcher or from one.
 /// Meanwhile the tasks that the caller has run are completed, and it is not idle any more.
-/// @return false = no lane seems to hold one, or the search is to look elsewhere first
-/// @threads  the worker, in no task
+/// @return false = no lane seems to hold one, or the search is to look elsewhere first, or has no worker, or
+/// the pool has no domains
+/// @threads  the worker, in no task, or a thread that is not a worker
 bool ws_dispatch(struct ws_search_s *search, ws_task_t *task);
 
 #endif
