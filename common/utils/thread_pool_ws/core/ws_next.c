@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_next.c
-/// ws_next.h: the order of a search, as one list of sources. Before that come a dispatcher's task (wide/) and
-/// the last search of a round (ws_round.h).
+/// ws_next.h: the order of a search, as one list of sources. The last search of a round (ws_round.h) comes
+/// before that.
 #include "ws_next.h"
 
 #include "../classes/ws_classes.h"
 #include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
+#include "../wide/ws_wide.h"
 #include "ws_run.h"
 #include "ws_steal.h"
 
@@ -108,6 +109,7 @@ static const source_t sources[] = {
     {WS_NEXT_ANY | WS_NEXT_GROUP | LANELESS, .rank = WS_RANK_HIGH}, // what the priority promises
     {WS_NEXT_ANY | WS_NEXT_GROUP, .take = take_own}, // newest first: its data are in this CPU's cache
     {WS_NEXT_ANY | LANELESS, .rank = WS_RANK_OWN_NODE}, // its data are in this node's memory
+    {WS_NEXT_ANY, .take = ws_dispatch}, // of a lane from which many workers would steal
     {WS_NEXT_ANY, .take = ws_steal}, // the queue that served last, lanes, workers from near to far
     {WS_NEXT_ANY | LANELESS, .take = take_overflow}, // other threads' normal tasks that lie in no deque
     {WS_NEXT_ANY | LANELESS, .rank = WS_RANK_OTHER_NODES}, // from near to far: better there late than never
@@ -158,7 +160,7 @@ WS_SELDOM static bool take_late(ws_search_t *search, ws_task_t *task)
   return take_oldest_of_group(search, task);
 }
 
-bool ws_next_of_all(ws_search_t *search, ws_task_t *task)
+bool ws_next_of_all(ws_search_t *search, bool is_over, ws_task_t *task)
 {
   ws_queue_t *own = search->here.queue;
   search->from_own = false;
@@ -168,7 +170,6 @@ bool ws_next_of_all(ws_search_t *search, ws_task_t *task)
                || take_first(search, LANELESS, true, task));
   if (search->filter == WS_NEXT_OWN)
     return ws_queue_take_oldest(own, task);
-  const bool is_over = own->round.left == 0 || ws_round_search(own); // 0: ws_next() has counted this search
   if (is_over && take_late(search, task))
     return true;
   const bool found = take_first(search, search->filter, true, task);
@@ -179,7 +180,6 @@ bool ws_next_of_all(ws_search_t *search, ws_task_t *task)
 
 bool ws_next_elsewhere(ws_search_t *search, ws_task_t *task)
 {
-  search->from_own = false;
   return take_first(search, search->filter, false, task);
 }
 

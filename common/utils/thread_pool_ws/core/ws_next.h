@@ -10,7 +10,8 @@
 #include "ws_round.h"
 
 /// @brief ws_next() off the usual path: what is late goes first, then all sources.
-bool ws_next_of_all(ws_search_t *search, ws_task_t *task);
+/// @param is_over  the search ends a round
+bool ws_next_of_all(ws_search_t *search, bool is_over, ws_task_t *task);
 
 /// @brief ws_next() when the own deque has nothing for the search.
 bool ws_next_elsewhere(ws_search_t *search, ws_task_t *task);
@@ -20,9 +21,13 @@ bool ws_next_elsewhere(ws_search_t *search, ws_task_t *task);
 static inline bool ws_next(ws_search_t *search, ws_filter_t filter, ws_task_t *task)
 {
   ws_queue_t *own = search->here.queue;
-  const bool is_ordered = filter == WS_NEXT_OWN || (filter == WS_NEXT_ANY && own && own->oldest != 0);
-  if (WS_UNLIKELY(!own || is_ordered || ws_shared_count(&search->pool->tasks) > 0 || ws_round_search(own)))
-    return ws_next_of_all(search, task);
+  if (WS_UNLIKELY(!own || filter == WS_NEXT_OWN)) // has no rounds
+    return ws_next_of_all(search, false, task);
+  if (ws_round_search(own))
+    return ws_next_of_all(search, true, task);
+  const bool is_ordered = filter == WS_NEXT_ANY && own->oldest != 0;
+  if (WS_UNLIKELY(is_ordered || ws_shared_count(&search->pool->tasks) > 0))
+    return ws_next_of_all(search, false, task);
   search->from_own =
       filter == WS_NEXT_GROUP ? ws_dig(&search->pool->tasks, own, task) : ws_deque_take(&own->deque, task);
   return search->from_own || ws_next_elsewhere(search, task);

@@ -14,10 +14,11 @@ typedef enum {
 } ws_filter_t;
 
 /// A search: the thread that makes it, the tasks that it may take, and what it has found out.
-typedef struct {
+typedef struct ws_search_s {
   struct ws_pool_s *pool;
   ws_here_t here; ///< without a queue, the thread takes from pool-wide queues only
   ws_wait_t *wait; ///< with WS_NEXT_GROUP: the queue's innermost; which tasks
+  struct ws_idle_s *idle; ///< of a worker's loop, while the worker is idle; else NULL
   ws_filter_t filter;
   uint32_t turn; ///< in and out: which place goes first next time (take_in_turn())
   bool from_own; ///< out, of a wait: the task lay in the own deque, and belongs to its root (ws_run.h)

@@ -6,38 +6,17 @@
 ///    ^                |                     |
 ///    |__ task found __|__ claimed __________|
 #include "../tasks/ws_shared.h"
-#include "ws_round.h"
 #include "ws_run.h"
 
 #include "../pool/ws_process.h"
-#include "../prewake/ws_prewake.h"
 #include "../sleep/ws_idle.h"
-#include "../sleep/ws_wake.h"
 #include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 #include "../trace/ws_traced.h"
-#include "../wide/ws_wide.h"
 #include "ws_escape.h"
 #include "ws_next.h"
 
-/// In a pool with domains, if the worker has no task of its own: one from a dispatcher. The search that ends
-/// a round is for others first. @return whether there was one
-static inline bool was_served(ws_search_t *search, ws_task_t *task)
-{
-  ws_queue_t *own = search->here.queue;
-  if (WS_LIKELY(search->pool->tasks.domains == 0) || ws_deque_size(&own->deque) > 0)
-    return false;
-  if (ws_round_search(own) && ws_tick(search, task))
-    return true;
-  if (ws_dispatch(search->here.worker, task)) {
-    ws_forget_yield(own);
-    return true;
-  }
-  own->round.left++; // ws_next() counts this search
-  return false;
-}
-
-/// Take the task that was handed to the worker, one from a dispatcher, or search.
+/// Take the task that was handed to the worker, or search.
 static bool find_once(ws_search_t *search, ws_task_t *task)
 {
   const ws_here_t here = search->here;
@@ -45,7 +24,7 @@ static bool find_once(ws_search_t *search, ws_task_t *task)
   if (WS_UNLIKELY(ws_own_load(&here.worker->inbox.gone)))
     ws_inbox_look(&here.worker->inbox);
   if (WS_LIKELY(!ws_inbox_is(&here.worker->inbox, WS_INBOX_KEPT)))
-    return was_served(search, task) || ws_next(search, WS_NEXT_ANY, task);
+    return ws_next(search, WS_NEXT_ANY, task);
   here.worker->was_handed = true;
   ws_inbox_empty(&here.worker->inbox, task);
   ws_traced_steal(search->pool, here, WS_VICTIM_INBOX);
@@ -75,39 +54,60 @@ static inline bool find_task(ws_search_t *search, ws_task_t *task)
   ws_worker_t *worker = search->here.worker;
   if (WS_LIKELY(find_once(search, task)))
     return true;
-  if (worker->due.tasks == 0)
-    return false;
-  ws_complete_due(worker);
-  return find_once(search, task);
+  if (worker->due.tasks > 0) {
+    ws_complete_due(worker);
+    if (find_once(search, task))
+      return true;
+  }
+  ws_note_idle(search->pool);
+  return false;
 }
 
-/// Run tasks until none is found. Completions of consecutive tasks of one group are made together: the group
-/// cannot be done before the last of them, so no thread waits longer for it. @return whether any task was run
-static bool run_all(ws_worker_t *worker)
+/// Run @p task, and others until none is found. Completions of consecutive tasks of one group are made
+/// together: the group cannot be done before the last of them, so no thread waits longer for it.
+static void run_all(ws_search_t *search, ws_task_t *task)
 {
-  struct ws_pool_s *pool = worker->pool;
-  const ws_here_t here = {.queue = &worker->queue, .worker = worker};
-  ws_search_t search = {.pool = pool, .here = here, .filter = WS_NEXT_ANY};
-  ws_task_t task;
-  bool ran = false;
-  for (; find_task(&search, &task); ran = true) {
-    if (ws_searches(worker)) {
-      ws_spin_found(worker);
-      ws_search_found(worker);
-    } else if (WS_UNLIKELY(!ran)) { // before its first search
-      ws_state_enter(worker, WS_WORKER_BUSY, ws_os_now_ns());
-    }
-    if (task.group != worker->due.group)
+  const ws_here_t here = search->here;
+  ws_worker_t *worker = here.worker;
+  do {
+    if (task->group != worker->due.group)
       ws_complete_due(worker);
-    worker->due.group = task.group;
-    ws_root_enter(here.queue, task.group); // what the task pushes belongs to it
-    ws_run(pool, here.queue, &task);
+    worker->due.group = task->group;
+    ws_root_enter(here.queue, task->group); // what the task pushes belongs to it
+    ws_run(search->pool, here.queue, task);
     ws_root_end(here.queue);
     worker->due.tasks++;
-    if (!task.group || !may_complete_later(pool, here))
+    if (!task->group || !may_complete_later(search->pool, here))
       ws_complete_due(worker);
+  } while (find_task(search, task));
+}
+
+/// The worker is idle until it finds a task. @param ran  it has run tasks; else its thread has just begun
+/// @return false = the pool has stopped, and the worker ends
+static bool await_task(ws_search_t *search, bool ran, ws_task_t *task)
+{
+  ws_worker_t *worker = search->here.worker;
+  struct ws_pool_s *pool = search->pool;
+  ws_idle_t idle = ws_idle_begin(worker, ran);
+  if (!ran && find_task(search, task)) {
+    ws_state_enter(worker, WS_WORKER_BUSY, idle.now_ns);
+    return true;
   }
-  return ran;
+  for (;; ws_idle_go_on(&idle)) {
+    if (!ws_spin(worker, &idle)) {
+      // [edge STOP acquire]
+      if (ws_load_acquire(&pool->state) == WS_STOPPED && !ws_work_visible(&pool->tasks)) {
+        ws_hint_add(&ws_process.awake, 0u - idle.counted);
+        return false;
+      }
+      ws_park(worker, &idle);
+    }
+    search->idle = &idle;
+    if (find_task(search, task)) {
+      ws_idle_end(worker, &search->idle);
+      return true;
+    }
+  }
 }
 
 int32_t ws_worker_index(void)
@@ -130,21 +130,10 @@ uint32_t ws_pool_size(const ws_pool_t *pool)
 void ws_worker_loop(ws_worker_t *worker)
 {
   WS_NOTHING_ESCAPES();
-  struct ws_pool_s *pool = worker->pool;
   ws_cancel_disable();
-  for (;;) {
-    const bool ran = run_all(worker);
-    ws_note_idle(pool);
-    bool counted;
-    if (ws_spin(worker, ran, &counted))
-      continue;
-    // [edge STOP acquire]
-    if (ws_load_acquire(&pool->state) == WS_STOPPED && !ws_work_visible(&pool->tasks)) {
-      ws_hint_add(&ws_process.awake, 0u - counted);
-      return;
-    }
-    const uint64_t rise_ns = ws_prewake_plan(worker, ws_park_begin(worker));
-    const ws_slept_t woken = ws_park(worker, counted, rise_ns);
-    ws_spin_until(worker, ws_prewake_woken(worker, woken.by, woken.rose_ns, woken.called_ns));
-  }
+  const ws_here_t here = {.queue = &worker->queue, .worker = worker};
+  ws_search_t search = {.pool = worker->pool, .here = here, .filter = WS_NEXT_ANY};
+  ws_task_t task;
+  for (bool ran = false; await_task(&search, ran, &task); ran = true)
+    run_all(&search, &task);
 }

@@ -59,7 +59,7 @@ typedef struct ws_prewake_worker_s ws_prewake_worker_t;
 
 /// Bytes of the state of sleep/ in a pool, and in a worker: private to it (ws_sleep_state.h).
 #define WS_SLEEP_POOL_BYTES ((WS_DOMAINS_MAX + 4) * WS_SPACING)
-#define WS_SLEEP_WORKER_BYTES 3224
+#define WS_SLEEP_WORKER_BYTES 3216
 
 /// Stays: the thread is thought to go on, and to run tasks. Holds: its priority is such that no worker could
 /// stop it.

@@ -51,7 +51,7 @@ static void set_up_worker(ws_worker_t *worker)
   worker->thread = pthread_self();
   if (!worker->pool->settings.thread_create)
     set_thread(worker, &worker->pool->settings);
-  ws_idle_begin(worker);
+  ws_idle_prepare(worker);
   worker->start.slack_ns = ws_os_timer_slack(1);
   read_class(worker, 0);
   ws_deque_touch(&worker->queue.deque);

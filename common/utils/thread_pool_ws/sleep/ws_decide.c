@@ -5,6 +5,10 @@
 
 #include "../include/ws_pool.h"
 
+/// A woken worker wakes so many others, where as many tasks are queued: so a burst has its workers after a
+/// number of steps that grows with the logarithm of their number.
+#define SPREAD 2u
+
 static uint32_t least(uint64_t a, uint64_t b)
 {
   return (uint32_t)(a < b ? a : b);
@@ -23,20 +27,23 @@ ws_decision_t ws_decide(const ws_moment_t *moment)
       if (searching == 0) // at least one worker looks at each task
         return (ws_decision_t){1, WS_DECIDED_TASK};
       // more for a burst, until the first worker runs that was called: it calls others, too
-      if (!will_find || searching >= moment->calls)
-        return (ws_decision_t){0, WS_DECIDED_ENOUGH};
+      if (!will_find || searching >= moment->calls_a_wake)
+        break;
       return moment->may_spin ? (ws_decision_t){1, WS_DECIDED_SPREAD} : (ws_decision_t){0, WS_DECIDED_CAP};
     case WS_CUE_FOUND: // one at a time: a wake takes as long as a short task
-      return (searching == 0 && moment->queued > 0) || will_find ? (ws_decision_t){1, WS_DECIDED_SPREAD}
-                                                                 : (ws_decision_t){0, WS_DECIDED_ENOUGH};
+      if (moment->woken < (moment->called ? SPREAD : 1)
+          && (will_find || (searching == 0 && moment->queued > 0)))
+        return (ws_decision_t){1, WS_DECIDED_SPREAD};
+      break;
     case WS_CUE_HINT: { // as many as the burst needs, less those that look already
-      const uint64_t wanted = moment->queued == WS_AS_MANY_AS_PAY ? moment->calls : moment->queued;
-      return wanted > searching ? (ws_decision_t){least(wanted - searching, room), WS_DECIDED_HINT}
-                                : (ws_decision_t){0, WS_DECIDED_ENOUGH};
+      const uint64_t wanted = moment->queued == WS_AS_MANY_AS_PAY ? moment->calls_a_wake : moment->queued;
+      if (wanted > searching)
+        return (ws_decision_t){least(wanted - searching, room), WS_DECIDED_HINT};
+      break;
     }
     case WS_CUE_STUCK: // the workers that were woken, or relied on, are blocked or have no CPU
       return (ws_decision_t){least(moment->queued, room), WS_DECIDED_STUCK};
-    case WS_CUE_TIMER: // it would only spin: without a CPU it sleeps on
+    case WS_CUE_TIMER: // it would only spin: without a CPU of its own it sleeps on
       return moment->may_spin ? (ws_decision_t){1, WS_DECIDED_TIMER} : (ws_decision_t){0, WS_DECIDED_CAP};
     case WS_CUE_ALL: // each must look at the pool's state, or at its mode
       return (ws_decision_t){UINT32_MAX, WS_DECIDED_ALL};

@@ -21,12 +21,15 @@ typedef enum {
 /// What the pool knows when the cue comes.
 typedef struct {
   ws_cue_t cue;
-  bool may_spin; ///< the process has a CPU for one more worker that spins, or that may find no task
+  /// the process has a CPU for one more worker that spins, or that may find no task; of a timer: for its worker
+  bool may_spin;
   bool may_stop; ///< a worker may be woken that stops the producer: it is pinned to the producer's CPU
+  bool called; ///< of a found task: another thread has woken the worker
+  uint32_t woken; ///< of a found task: workers that the worker has woken since
   uint32_t working; ///< workers awake and not blocked
   uint32_t limit; ///< the cap: workers that may be awake and not blocked
   uint32_t searching; ///< workers that will look at the queues
-  uint32_t calls; ///< that the caller can make until the first worker runs that it has called
+  uint32_t calls_a_wake; ///< calls that the caller can make until the first worker runs that it has called
   /// tasks, about, that others will have taken when a worker that is called now begins: one for each
   /// searcher, and for each thread at work as many as it runs in the time of a wake
   uint64_t taken;

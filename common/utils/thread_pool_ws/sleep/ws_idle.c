@@ -24,7 +24,7 @@
 #include "ws_wake.h"
 #include "ws_watch.h"
 
-void ws_idle_begin(ws_worker_t *worker)
+void ws_idle_prepare(ws_worker_t *worker)
 {
   ws_sleep_worker(worker)->confine.may = worker->cpu < 0 && !worker->pool->settings.keep_affinity;
   ws_stat_store(&ws_sleep_worker(worker)->spent.since_ns, ws_os_now_ns());
@@ -84,78 +84,92 @@ uint64_t ws_hot_retry_ns(const ws_worker_t *worker)
 /// second (RR). So a spinning one offers its CPU to them so often.
 #define OFFER_NS 5000u
 
-void ws_spin_found(ws_worker_t *worker)
-{
-  const uint64_t found_ns = ws_os_now_ns();
-  ws_state_enter(worker, WS_WORKER_BUSY, found_ns);
-  ws_prewake_found(worker, found_ns, ws_sleep_worker(worker)->called_ns);
-}
-
-static bool is_wanted(const ws_worker_t *worker, uint64_t now_ns)
+static bool is_wanted(const ws_worker_t *worker, const ws_idle_t *idle)
 {
   const struct ws_pool_s *pool = worker->pool;
   ws_sleep_pool_t *its = ws_sleep_pool(pool);
-  return now_ns < ws_sleep_worker(worker)->spin.until_ns || now_ns < ws_hint_load(&its->announced_ns)
+  return idle->now_ns < idle->until_ns || idle->now_ns < ws_hint_load(&its->announced_ns)
          || (int32_t)ws_hint_load(&its->phases) > 0 // may be below zero for a moment
          || ws_is_hot(pool);
 }
 
 /// @return whether more workers are awake than may be while one spins. If several workers see this at once,
-///         only the surplus stops: a worker that stops is off the count from then on, *counted is false
-static bool is_surplus(const struct ws_pool_s *pool, bool *counted)
+///         only the surplus stops: a worker that stops is not counted from then on
+static bool is_surplus(const struct ws_pool_s *pool, ws_idle_t *idle)
 {
   if (ws_may_spin(pool, 0))
     return false;
   if (pool->cpus < 2 || ws_hint_load(&pool->state) != WS_RUNNING) // looked at again before sleep
     return true;
-  *counted = !ws_process_awake_leave(ws_spin_limit(pool));
-  return !*counted;
+  idle->counted = !ws_process_awake_leave(ws_spin_limit(pool));
+  return !idle->counted;
 }
 
-/// @param end_ns  in: the time; out: the end of the last iteration
-/// @return whether there is work
-static bool iterate(ws_worker_t *worker, int64_t allowed_ns, uint64_t *end_ns, bool *counted)
+/// @return whether the worker may spin for one more iteration
+static bool may_go_on(ws_worker_t *worker, ws_idle_t *idle)
+{
+  return is_wanted(worker, idle) && !must_make_room(worker, idle->now_ns) && !is_surplus(worker->pool, idle);
+}
+
+/// Spin until there is work, the worker may not go on, or it was preempted. @return whether there is work
+static bool iterate(ws_worker_t *worker, ws_idle_t *idle, int64_t allowed_ns)
 {
   struct ws_pool_s *pool = worker->pool;
-  const uint64_t start_ns = *end_ns;
-  uint64_t now_ns = start_ns, offered_ns = start_ns, spun_ns = 0;
-  uint64_t quiet_ns = start_ns + PAUSE_NS;
+  const uint64_t start_ns = idle->now_ns;
+  uint64_t offered_ns = start_ns, quiet_ns = start_ns + PAUSE_NS, spun_ns = 0;
   bool found = false, preempted = false;
-  while (!found && !preempted && is_wanted(worker, now_ns) && !must_make_room(worker, now_ns)
-         && !is_surplus(pool, counted)) {
-    if ((int64_t)(now_ns - start_ns) >= allowed_ns) {
+  while (!found && !preempted && may_go_on(worker, idle)) {
+    const uint64_t before_ns = idle->now_ns;
+    if ((int64_t)(before_ns - start_ns) >= allowed_ns) {
       ws_count(&worker->queue.count.capped, 1);
       break;
     }
-    const uint64_t before_ns = now_ns;
     ws_search_begin(worker); // again, if the guard has taken it off
-    if (now_ns > quiet_ns) {
+    if (before_ns > quiet_ns) {
       ws_thief_forget(&worker->queue);
-      quiet_ns = ws_prewake_idle(pool, now_ns);
+      quiet_ns = ws_prewake_idle(pool, before_ns);
     }
     if (pool->tasks.inboxes > 0)
       ws_inbox_open(&worker->inbox, pool->tasks.waiting);
     ws_relax();
     found = ws_inbox_is(&worker->inbox, WS_INBOX_FULL) || ws_work_visible(&pool->tasks);
-    if (worker->realtime && now_ns - offered_ns >= OFFER_NS) {
+    if (worker->realtime && before_ns - offered_ns >= OFFER_NS) {
       ws_os_yield();
       offered_ns = ws_os_now_ns();
     }
-    now_ns = ws_os_now_ns();
-    const bool lost = now_ns - before_ns > PREEMPTED_NS; // to another thread, or the process was stopped
-    spun_ns += lost ? 0 : now_ns - before_ns;
+    idle->now_ns = ws_os_now_ns();
+    const uint64_t took_ns = idle->now_ns - before_ns;
+    const bool lost = took_ns > PREEMPTED_NS; // to another thread, or the process was stopped
+    spun_ns += lost ? 0 : took_ns;
     preempted = lost && !ws_is_hot(pool);
   }
   if (worker->inbox.open && ws_inbox_shut(&pool->tasks, &worker->inbox)) {
     found = true;
-    if (!*counted) // it does not park after all
+    if (!idle->counted) // it does not park after all
       ws_hint_add(&ws_process.awake, 1);
+    idle->counted = true;
   }
   ws_count(&worker->queue.count.preempted, preempted);
   ws_count(&worker->queue.count.spin_ns, spun_ns);
-  *end_ns = now_ns;
   return found;
 }
+
+bool ws_spin(ws_worker_t *worker, ws_idle_t *idle)
+{
+  struct ws_pool_s *pool = worker->pool;
+  if (!may_go_on(worker, idle) || ws_producer_on_cpu(pool, ws_os_cpu())) // which the spin would keep off
+    return false;
+  ws_search_begin(worker);
+  const uint64_t start_ns = idle->now_ns;
+  const bool hot = ws_is_hot(pool);
+  const bool found = iterate(worker, idle, hot ? INT64_MAX : ws_spin_allow(worker, start_ns));
+  if (!hot) // a hot spin is not charged
+    ws_spin_pay(worker, idle->now_ns - start_ns, found);
+  ws_count(&worker->queue.count.spins, 1);
+  return found;
+}
+
+// Begin and end.
 
 /// Pushes read the word: it is written where it changes by more than an eighth.
 static void store_if_changed(ws_au32_t *word, uint64_t value)
@@ -183,32 +197,36 @@ static void learn_task_time(ws_worker_t *worker, uint64_t now_ns)
   store_if_changed(&pools->calls_a_wake, call_ns > 0 ? waking_ns / call_ns : 0);
 }
 
-bool ws_spin(ws_worker_t *worker, bool ran, bool *counted)
+ws_idle_t ws_idle_begin(ws_worker_t *worker, bool ran)
 {
-  ws_sleep_worker_t *its = ws_sleep_worker(worker);
   struct ws_pool_s *pool = worker->pool;
-  uint64_t now_ns = ws_os_now_ns();
-  *counted = true;
-  if (ran) {
-    WS_PROBE(idle, pool, ws_traced_pool(pool), (int32_t)worker->index);
-    learn_task_time(worker, now_ns);
-    ws_state_enter(worker, WS_WORKER_SWITCHING, now_ns);
-    ws_watch_tick(pool, now_ns);
-    its->spin.until_ns = ws_prewake_out_of_work(worker, now_ns);
-  }
-  if (!is_wanted(worker, now_ns) || must_make_room(worker, now_ns)
-      || ws_producer_on_cpu(pool, ws_os_cpu()) // a spin here would keep the producer off
-      || is_surplus(pool, counted))
+  ws_idle_t idle = {.counted = true, .now_ns = ws_os_now_ns()};
+  if (!ran)
+    return idle;
+  WS_PROBE(idle, pool, ws_traced_pool(pool), (int32_t)worker->index);
+  learn_task_time(worker, idle.now_ns);
+  ws_state_enter(worker, WS_WORKER_SWITCHING, idle.now_ns);
+  ws_watch_tick(pool, idle.now_ns);
+  idle.until_ns = ws_prewake_out_of_work(worker, idle.now_ns);
+  return idle;
+}
+
+void ws_idle_go_on(ws_idle_t *idle)
+{
+  idle->now_ns = ws_os_now_ns();
+  idle->called_ns = 0; // what the worker finds from now on was not called for
+}
+
+bool ws_idle_end(ws_worker_t *worker, ws_idle_t **idle)
+{
+  if (!*idle)
     return false;
-  ws_search_begin(worker);
-  its->called_ns = 0; // what the spin finds was not called for
-  const uint64_t start_ns = now_ns;
-  const bool hot = ws_is_hot(pool);
-  const bool found = iterate(worker, hot ? INT64_MAX : ws_spin_allow(worker, start_ns), &now_ns, counted);
-  if (!hot) // a hot spin is not charged
-    ws_spin_pay(worker, now_ns - start_ns, found);
-  ws_count(&worker->queue.count.spins, 1);
-  return found;
+  const uint64_t found_ns = ws_os_now_ns();
+  ws_state_enter(worker, WS_WORKER_BUSY, found_ns);
+  ws_prewake_found(worker, found_ns, (*idle)->called_ns);
+  ws_search_found(worker);
+  *idle = NULL;
+  return true;
 }
 
 // Park.
@@ -226,17 +244,17 @@ static end_t sleep_for_token(ws_worker_t *worker, uint64_t rise_ns)
   uint64_t retry_ns = ws_hot_retry_ns(worker);
   while (ws_load_acquire(&its->token) == 0) { // [edge PARK_TOKEN acquire]
     ws_traced_sleep(pool, false);
-    const bool retries =
-        rise_ns == 0 || (retry_ns != 0 && retry_ns <= rise_ns); // what comes first; 0 = never
+    // what comes first; 0 = never
+    const bool retries = rise_ns == 0 || (retry_ns != 0 && retry_ns <= rise_ns);
     if (ws_os_futex_wait_until(&its->token, 0, retries ? retry_ns : rise_ns) != -ETIMEDOUT)
       continue;
     *(retries ? &retry_ns : &rise_ns) = 0;
     if (!ws_is_parked(pool, worker->index))
       continue; // another thread has claimed it, and the token is under way
     ws_moment_t moment = ws_moment(pool, WS_CUE_TIMER);
-    moment.may_spin = ws_may_spin(pool, 1);
+    moment.may_spin = !ws_near_stops_producer(worker) && ws_may_spin(pool, 1);
     const ws_here_t here = {.queue = &worker->queue, .worker = worker};
-    if (!ws_near_stops_producer(worker) && ws_ask(pool, here, &moment).wakes > 0) {
+    if (ws_ask(pool, here, &moment).wakes > 0) {
       if (ws_claim(pool, worker->index, false))
         return retries ? END_RETRY : END_RISE;
     } else if (retries) {
@@ -250,14 +268,14 @@ static end_t sleep_for_token(ws_worker_t *worker, uint64_t rise_ns)
 }
 
 /// Set the bit in sleepers, look once more, sleep.
-static end_t set_bit_and_sleep(ws_worker_t *worker, bool counted, uint64_t rise_ns)
+static end_t set_bit_and_sleep(ws_worker_t *worker, ws_idle_t *idle, uint64_t rise_ns)
 {
   struct ws_pool_s *pool = worker->pool;
   const uint64_t bit = UINT64_C(1) << (worker->index % 64);
   ws_store_relaxed(&ws_sleep_worker(worker)->alarm_ns, rise_ns); // relaxed: published with the bit
   // [edge PARK_CLAIM acq_rel] the sleep begins
   ws_or_acq_rel(&ws_sleep_pool(pool)->sleepers[worker->index / 64], bit);
-  ws_hint_add(&ws_process.awake, 0u - counted);
+  ws_hint_add(&ws_process.awake, 0u - idle->counted);
   // [edge PARK_DEKKER fence] The bit in sleepers and the end of the search before the loads of the queues,
   // the state and the mode. Without the fence the look can miss a task whose push does not see the bit yet:
   // the worker sleeps while the task waits.
@@ -272,37 +290,14 @@ static end_t set_bit_and_sleep(ws_worker_t *worker, bool counted, uint64_t rise_
   return sleep_for_token(worker, rise_ns);
 }
 
-/// The sleep was ended by the token, or by a timer.
-static ws_slept_t after_sleep(ws_worker_t *worker, end_t end)
-{
-  ws_sleep_worker_t *its = ws_sleep_worker(worker);
-  const bool stops_caller = end == END_TOKEN && (uint32_t)(ws_os_cpu() + 1) == its->called_cpu;
-  ws_count(&worker->queue.count.stopped_callers, stops_caller);
-  ws_affinity_return(worker, 0);
-  ws_hint_store(&its->alarm_ns, 0);
-  const uint32_t by_timer = end == END_RETRY ? END_RISE : end;
-  if (end != END_WORK)
-    // relaxed: the next token comes only after the bit is set again [PARK_CLAIM]
-    ws_store_relaxed(&its->token, 0);
-  its->rose_ns = ws_os_now_ns();
-  const bool is_called = end == END_TOKEN && its->called_ns != 0;
-  WS_PROBE(unpark, worker->pool, ws_traced_pool(worker->pool), (int32_t)worker->index, by_timer,
-           is_called ? its->rose_ns - its->called_ns : 0);
-  ws_state_enter(worker, WS_WORKER_SWITCHING, its->rose_ns);
-  ws_observe(worker, WS_OBSERVED_UNPARK);
-  return (ws_slept_t){.by = end == END_RISE ? WS_WAKE_TIMER : WS_WAKE_PUSH,
-                      .rose_ns = its->rose_ns,
-                      .called_ns = its->called_ns};
-}
-
-uint64_t ws_park_begin(ws_worker_t *worker)
+void ws_park(ws_worker_t *worker, ws_idle_t *idle)
 {
   ws_sleep_worker_t *its = ws_sleep_worker(worker);
   struct ws_pool_s *pool = worker->pool;
   const bool was_called = ws_hint_load(&its->state) & WS_STATE_CALLED; // no other thread changes that now
   WS_PROBE(park, pool, ws_traced_pool(pool), (int32_t)worker->index);
   // Before anything that takes time: pushes must not rely on a worker that does not look. It looks again in
-  // ws_park().
+  // set_bit_and_sleep().
   ws_search_leave(worker, WS_STATE_PARKED);
   ws_count(&worker->queue.count.futile, was_called);
   ws_give_back(pool, &worker->queue);
@@ -313,10 +308,21 @@ uint64_t ws_park_begin(ws_worker_t *worker)
   its->called_ns = 0;
   its->called_cpu = 0;
   ws_watch_tick(pool, now_ns);
-  return now_ns;
-}
-
-ws_slept_t ws_park(ws_worker_t *worker, bool counted, uint64_t rise_ns)
-{
-  return after_sleep(worker, set_bit_and_sleep(worker, counted, rise_ns));
+  const end_t end = set_bit_and_sleep(worker, idle, ws_prewake_plan(worker, now_ns));
+  const bool stops_caller = end == END_TOKEN && (uint32_t)(ws_os_cpu() + 1) == its->called_cpu;
+  ws_count(&worker->queue.count.stopped_callers, stops_caller);
+  ws_affinity_return(worker, 0);
+  ws_hint_store(&its->alarm_ns, 0);
+  if (end != END_WORK)
+    // relaxed: the next token comes only after the bit is set again [PARK_CLAIM]
+    ws_store_relaxed(&its->token, 0);
+  its->rose_ns = ws_os_now_ns();
+  idle->counted = true; // by the thread that has claimed it
+  idle->called_ns = its->called_ns;
+  WS_PROBE(unpark, pool, ws_traced_pool(pool), (int32_t)worker->index, end == END_RETRY ? END_RISE : end,
+           idle->called_ns ? its->rose_ns - idle->called_ns : 0);
+  ws_state_enter(worker, WS_WORKER_SWITCHING, its->rose_ns);
+  ws_observe(worker, WS_OBSERVED_UNPARK);
+  const ws_wake_by_t by = end == END_RISE ? WS_WAKE_TIMER : WS_WAKE_PUSH;
+  idle->until_ns = ws_prewake_woken(worker, by, its->rose_ns, idle->called_ns);
 }

@@ -17,38 +17,36 @@
 #include "ws_budget.h"
 
 /// @brief The worker's thread begins, before its first task.
-void ws_idle_begin(ws_worker_t *worker);
+void ws_idle_prepare(ws_worker_t *worker);
 
-/// @brief Spin for a bounded time until there is work. @p ran = the worker had work before.
-/// @param counted  out: whether the process still counts the worker as awake
-/// @return whether there is work; else the worker must call ws_park(), or end
-bool ws_spin(ws_worker_t *worker, bool ran, bool *counted);
+/// A worker that is idle, from its last task to the next one that it finds. On the stack of its loop. Times:
+/// CLOCK_MONOTONIC.
+typedef struct ws_idle_s {
+  bool counted; ///< the process counts the worker as awake
+  uint64_t now_ns; ///< the clock, as last read
+  uint64_t until_ns; ///< the worker may spin until then for what pre-wake expects
+  uint64_t called_ns; ///< when another thread has called the worker for its next search; 0 = none has
+} ws_idle_t;
 
-/// @brief The worker has found work after a search: learn how long it was without work.
-void ws_spin_found(ws_worker_t *worker);
+/// @brief The worker has found no task, and is idle. @param ran  it has run tasks: learn from them. Else its
+/// thread has just begun.
+ws_idle_t ws_idle_begin(ws_worker_t *worker, bool ran);
 
-/// @brief The worker is parked from now on: it leaves its search and the CPU of a pushing thread, and gives
-/// memory back.
-/// @return the time, CLOCK_MONOTONIC
-uint64_t ws_park_begin(ws_worker_t *worker);
+/// @brief Spin for a bounded time until there is work.
+/// @return whether there is work: search for it. Else the worker must call ws_park(), or end
+bool ws_spin(ws_worker_t *worker, ws_idle_t *idle);
 
-/// How a sleep has ended. Times: CLOCK_MONOTONIC.
-typedef struct {
-  ws_wake_by_t by;
-  uint64_t rose_ns; ///< when the worker ran again
-  uint64_t called_ns; ///< when another thread called it; 0 = none did
-} ws_slept_t;
+/// @brief Sleep until claimed, or return at once when work is visible. The caller leaves its search and the
+/// CPU of a pushing thread, and gives memory back. It searches on return.
+void ws_park(ws_worker_t *worker, ws_idle_t *idle);
 
-/// @brief Sleep until claimed, or return at once when work is visible. The caller is counted in searching on
-/// return. Call after ws_park_begin(). @param counted  what ws_spin() has returned
-/// @param rise_ns  when to be awake for the next burst; 0 = no timer
-ws_slept_t ws_park(ws_worker_t *worker, bool counted, uint64_t rise_ns);
+/// @brief The search after ws_spin() or ws_park() has found no task.
+void ws_idle_go_on(ws_idle_t *idle);
 
-/// @brief Until when ws_spin() may spin for what is expected.
-static inline void ws_spin_until(ws_worker_t *worker, uint64_t until_ns)
-{
-  ws_sleep_worker(worker)->spin.until_ns = until_ns;
-}
+/// @brief If the worker is idle: it has found work. Learn how long it was idle, and end its search
+/// (ws_search_found()). @param idle  in and out; NULL = it is not idle, or not any more
+/// @return whether it was
+bool ws_idle_end(ws_worker_t *worker, ws_idle_t **idle);
 
 static inline bool ws_is_hot(const struct ws_pool_s *pool)
 {

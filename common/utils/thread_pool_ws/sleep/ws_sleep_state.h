@@ -129,7 +129,6 @@ typedef struct {
   uint64_t run; ///< P tasks that it had run when it was last out of work
   /// How long it spins (ws_budget.h).
   struct {
-    uint64_t until_ns; ///< what pre-wake expects
     int64_t allowance_ns; ///< time that it may still spin
     uint64_t allowed_ns; ///< when allowance_ns was computed
   } spin;

@@ -265,7 +265,7 @@ ws_moment_t ws_moment(const struct ws_pool_s *pool, ws_cue_t cue)
                        .working = working,
                        .limit = ws_awake_limit(pool),
                        .searching = searching,
-                       .calls = calls > 1 ? calls : 1,
+                       .calls_a_wake = calls > 1 ? calls : 1,
                        .taken = searching + at_work * ws_hint_load(&its->tasks_a_wake) / WS_WAKE_PARTS};
 }
 
@@ -274,7 +274,7 @@ ws_moment_t ws_moment(const struct ws_pool_s *pool, ws_cue_t cue)
 static bool call_ahead(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
   const uint64_t size = here.queue && !here.worker ? ws_deque_size(&here.queue->deque) : 0;
-  if (size <= 2 || size <= 1 + ws_searching(pool))
+  if (size <= 2 || size <= 1 + ws_searching(pool)) // ws_decide() would wake none: saves the moment
     return false;
   ws_moment_t moment = ws_moment(pool, WS_CUE_TASK);
   moment.queued = size - 1;
@@ -284,7 +284,7 @@ static bool call_ahead(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 
 void ws_post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
-  bool more = ws_is_searched(pool);
+  bool more = ws_is_searched(pool); // saves the moment, while a worker searches
   if (!more) {
     // searching is left 0: a worker that began to search since may have looked before the task came
     const ws_moment_t moment = {
@@ -305,10 +305,6 @@ void ws_fill_slot(struct ws_pool_s *pool, ws_here_t here)
     ws_post(pool, here, WS_KIND_NORMAL);
 }
 
-/// A woken worker wakes so many others, where as many tasks are queued: so a burst has its workers after a
-/// number of steps that grows with the logarithm of their number.
-#define SPREAD 2u
-
 void ws_search_found(ws_worker_t *worker)
 {
   struct ws_pool_s *pool = worker->pool;
@@ -317,7 +313,7 @@ void ws_search_found(ws_worker_t *worker)
   const bool called = ws_hint_load(&ws_sleep_worker(worker)->state) & WS_STATE_CALLED;
   // A worker that was not counted any more need not look: the guard has looked in its place.
   const bool last = ws_search_leave(worker, WS_STATE_RUNNING) == 1;
-  if (!called && !last)
+  if (!called && !last) // saves the fence
     return;
   // [edge PARK_DEKKER fence] The end of the search before the loads of searching, sleepers and queues.
   // Without the fence the look can miss a task whose push still relied on this worker, and woke no other
@@ -325,8 +321,10 @@ void ws_search_found(ws_worker_t *worker)
   ws_fence_seq_cst();
   if (!called && ws_is_searched(pool)) // the last of its domain only: another will look
     return;
-  for (uint32_t left = called ? SPREAD : 1; left > 0 && ws_has_sleepers(pool); left--) {
+  for (uint32_t woken = 0; ws_has_sleepers(pool); woken++) { // without a sleeper: saves the moment
     ws_moment_t moment = ws_moment(pool, WS_CUE_FOUND);
+    moment.called = called;
+    moment.woken = woken;
     moment.queued = moment.searching > 0 ? ws_queued(&pool->tasks) : ws_work_visible(&pool->tasks);
     if (ws_wake(pool, here, &moment, WS_KIND_NORMAL) == 0)
       return;

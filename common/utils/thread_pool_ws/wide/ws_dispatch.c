@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_dispatch.c
 /// ws_wide.h: the dispatcher, for workers that run out of work at the same time and find tasks in one lane.
-/// It is a step of the worker's loop, before its search.
+/// It is a source of the worker's loop, before it steals.
 ///
 /// Why        Each steal takes the cache line of the deque's top from another thief, twice. If 40 workers
 ///            steal from one lane, a steal takes 0.9 us, one after the other. One dispatcher keeps that line
@@ -169,11 +169,11 @@ static void forget(struct ws_pool_s *pool, uint32_t lane)
 }
 
 /// Take a task of the lane, as its dispatcher or from one.
-static bool take_of_lane(ws_worker_t *worker, uint32_t index, ws_task_t *task)
+static bool take_of_lane(const ws_search_t *search, uint32_t index, ws_task_t *task)
 {
-  struct ws_pool_s *pool = worker->pool;
+  struct ws_pool_s *pool = search->pool;
+  ws_worker_t *worker = search->here.worker;
   ws_queue_t *lane = pool->tasks.queue[index];
-  const ws_here_t here = {.queue = &worker->queue, .worker = worker};
   const uint64_t came_ns = ws_os_now_ns();
   // [edge DISPATCHED acq_rel] of several one becomes the lane's dispatcher
   while ((is_dispatched(lane) || ws_xchg_acq_rel(&lane->dispatched, 1) != 0)
@@ -185,48 +185,45 @@ static bool take_of_lane(ws_worker_t *worker, uint32_t index, ws_task_t *task)
       return false;
   }
   ws_hint_store(&pool->tasks.dispatching, index + 1);
-  const bool got = dispatch(pool, here, lane, task);
+  const bool got = dispatch(pool, search->here, lane, task);
   forget(pool, index);
   ws_store_release(&lane->dispatched, 0); // [edge DISPATCHED release]
   return got;
 }
 
-static bool serve(ws_worker_t *worker, uint32_t index, ws_task_t *task)
+static bool serve(ws_search_t *search, uint32_t index, ws_task_t *task)
 {
-  struct ws_pool_s *pool = worker->pool;
+  ws_worker_t *worker = search->here.worker;
+  struct ws_pool_s *pool = search->pool;
   ws_queue_t *own = &worker->queue, *lane = pool->tasks.queue[index];
   if (!ws_inbox_is(&worker->inbox, WS_INBOX_AWAY))
     return false;
   if (!is_dispatched(lane) // then a look would take the line of its top from the dispatcher
       && !ws_memo_holds(&own->thief.memo, &lane->deque) && ws_deque_size(&lane->deque) == 0)
     return false;
-  const bool from_task = !ws_searches(worker);
-  if (!from_task) {
-    ws_spin_found(worker); // pushes rely on searchers, and this one may wait
-    ws_search_found(worker);
-  }
-  if (!take_of_lane(worker, index, task)) {
+  const bool was_idle = ws_idle_end(worker, &search->idle); // pushes rely on searchers, and this one may wait
+  if (!take_of_lane(search, index, task)) {
     ws_complete_due(worker); // the search goes on elsewhere
     return false;
   }
   own->thief.victim = index;
-  ws_traced_steal(pool, (ws_here_t){.queue = own, .worker = worker}, (int32_t)index);
+  ws_traced_steal(pool, search->here, (int32_t)index);
   worker->was_handed = true;
-  if (from_task)
+  if (!was_idle)
     ws_prewake_took_more(worker);
   return true;
 }
 
-bool ws_dispatch(ws_worker_t *worker, ws_task_t *task)
+bool ws_dispatch(ws_search_t *search, ws_task_t *task)
 {
-  struct ws_pool_s *pool = worker->pool;
-  ws_queue_t *own = &worker->queue;
-  if (must_stop(pool))
+  struct ws_pool_s *pool = search->pool;
+  ws_queue_t *own = search->here.queue;
+  if (pool->tasks.domains == 0 || !search->here.worker || must_stop(pool))
     return false;
   ws_summary_rest(own);
   const uint32_t queues = ws_queue_count(&pool->tasks), known = ws_hint_load(&pool->tasks.dispatching);
   if (known > 0 && known <= queues) {
-    if (serve(worker, known - 1, task))
+    if (serve(search, known - 1, task))
       return true;
     forget(pool, known - 1);
   }
@@ -234,18 +231,18 @@ bool ws_dispatch(ws_worker_t *worker, ws_task_t *task)
   if (ws_thief_is_sure(&pool->tasks, own)) {
     if (!is_lane)
       return false; // the search knows of a task there
-    if (serve(worker, own->thief.victim, task))
+    if (serve(search, own->thief.victim, task))
       return true;
   }
   for (uint32_t i = pool->workers; i < queues; i++)
-    if (i != own->thief.victim && serve(worker, i, task))
+    if (i != own->thief.victim && serve(search, i, task))
       return true;
   if (!is_lane)
     return false;
   // The lane that served last comes after the others, as in ws_steal(). There the workers' deques come before
   // it, here after it. That is only a preference: in ws_steal() all would contend for the lane's top.
   ws_make_no_haste(pool, own);
-  if (serve(worker, own->thief.victim, task))
+  if (serve(search, own->thief.victim, task))
     return true;
   own->thief.memo.deque = NULL; // the search need not wait again
   return false;

@@ -14,6 +14,7 @@
 
 #include "../tasks/ws_tasks.h"
 
+struct ws_search_s;
 struct ws_worker_s;
 
 /// @brief Decide what the pool has: tasks->inboxes, tasks->domains, tasks->summaries. 0 = none.
@@ -31,9 +32,10 @@ uint32_t ws_wide_domain(const struct ws_worker_s *worker);
 // Dispatcher.
 
 /// @brief The calling worker has no task of its own: take one of a lane, as its dispatcher or from one.
-/// Meanwhile the tasks that the caller has run are completed, and it stops searching.
-/// @return false = no lane seems to hold one, or the search is to look elsewhere first
-/// @threads  the worker, in no task
-bool ws_dispatch(struct ws_worker_s *worker, ws_task_t *task);
+/// Meanwhile the tasks that the caller has run are completed, and it is not idle any more.
+/// @return false = no lane seems to hold one, or the search is to look elsewhere first, or has no worker, or
+/// the pool has no domains
+/// @threads  the worker, in no task, or a thread that is not a worker
+bool ws_dispatch(struct ws_search_s *search, ws_task_t *task);
 
 #endif

@@ -15,7 +15,7 @@ uint32_t ws_wide_domain(const struct ws_worker_s *worker)
   return 0;
 }
 
-bool ws_dispatch(struct ws_worker_s *worker, ws_task_t *task)
+bool ws_dispatch(struct ws_search_s *search, ws_task_t *task)
 {
   return false;
 }

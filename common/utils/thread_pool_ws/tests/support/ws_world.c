@@ -14,6 +14,7 @@ struct ws_pool_s world_pool;
 ws_worker_t world_worker;
 ws_prewake_pool_t world_prewake;
 ws_prewake_worker_t world_worker_prewake;
+ws_idle_t world_idle;
 static ws_worker_t *world_workers[1] = {&world_worker};
 
 static uint64_t ws_os_now_ns_seam(void)
@@ -112,7 +113,8 @@ void world_wake(ws_wake_by_t by)
 {
   ws_sleep_worker_t *sleep = ws_sleep_worker(&world_worker);
   sleep->rose_ns = ws_os_now_ns_seam();
-  ws_spin_until(&world_worker, ws_prewake_woken(&world_worker, by, sleep->rose_ns, sleep->called_ns));
+  world_idle.called_ns = sleep->called_ns;
+  world_idle.until_ns = ws_prewake_woken(&world_worker, by, sleep->rose_ns, sleep->called_ns);
 }
 
 /// The worker parks, and is woken by its own timer or by the burst.
@@ -143,13 +145,15 @@ void world_gap(uint64_t gap_ns, uint64_t busy_ns)
 {
   world.visible_ns = world.now_ns + gap_ns;
   world.pushed = false;
-  bool ran = true, counted;
-  while (!ws_spin(&world_worker, ran, &counted) && !(ws_searches(&world_worker) && world.pushed)) {
+  world_idle = ws_idle_begin(&world_worker, true);
+  while (!ws_spin(&world_worker, &world_idle)) {
     sleep_in_world();
-    ran = false;
+    if (world.pushed)
+      break;
+    ws_idle_go_on(&world_idle);
   }
   world.late_ns += world.now_ns - world.visible_ns;
-  ws_spin_found(&world_worker);
+  ws_idle_end(&world_worker, &(ws_idle_t *){&world_idle});
   ws_store_relaxed(&ws_sleep_worker(&world_worker)->state, WS_STATE_RUNNING);
   ws_store_relaxed(&ws_sleep_pool(&world_pool)->searching[0].workers, 0);
   world.now_ns += busy_ns;

@@ -6,6 +6,7 @@
 #define WS_WORLD_H
 
 #include "../../prewake/ws_prewake_state.h" // IWYU pragma: export
+#include "../../sleep/ws_idle.h" // IWYU pragma: export
 #include "ws_series.h" // IWYU pragma: export
 #include "ws_test.h" // IWYU pragma: export
 
@@ -34,6 +35,7 @@ extern struct ws_pool_s world_pool;
 extern ws_worker_t world_worker;
 extern ws_prewake_pool_t world_prewake;
 extern ws_prewake_worker_t world_worker_prewake;
+extern ws_idle_t world_idle; ///< the worker's, in its last gap
 
 /// @brief TEST_MAIN_SEAMS: the world in the seam.
 void world_seams(void);

@@ -228,7 +228,7 @@ static void step(const char *word)
       break;
     case 'I': // its thread begins; keep_affinity
       pool.settings.keep_affinity = number == 1;
-      ws_idle_begin(&worker);
+      ws_idle_prepare(&worker);
       break;
     case 'D': // the pool has no guard
       ws_init_store(&ws_sleep_pool(&pool)->guard_tid, 0);

@@ -5,7 +5,6 @@
 
 #include "../../../prewake/ws_prewake.h"
 #include "../../../sleep/ws_budget.h"
-#include "../../../sleep/ws_idle.h"
 #include "../../support/ws_world.h"
 
 /// Gaps that would have the worker spin without end, if there were no cap.
@@ -179,18 +178,16 @@ TEST_CASE(a_gap_ends_with_the_call)
     memset(&world_worker_prewake.follows, 0, sizeof(world_worker_prewake.follows));
     world_worker_prewake.follow = 0;
     world_worker_prewake.out_of_work_ns = world.now_ns;
-    ws_sleep_worker(&world_worker)->called_ns =
-        called ? world.now_ns + 30 * US : world.now_ns - US; // in an earlier sleep
+    ws_idle_t idle = {.called_ns = called ? world.now_ns + 30 * US : 0}, *of_worker = &idle;
     world.now_ns += 35 * US;
-    ws_spin_found(&world_worker);
+    CU_ASSERT_TRUE(ws_idle_end(&world_worker, &of_worker));
+    CU_ASSERT_FALSE(ws_idle_end(&world_worker, &of_worker)); // once
     CU_ASSERT_EQUAL_FATAL(follows->count, 1);
     CU_ASSERT_TRUE(world_about((uint64_t)follows->sorted[0], called ? 30 * US : 35 * US));
   }
-  ws_sleep_worker(&world_worker)->called_ns =
-      world.now_ns; // for another task: the worker spins on, and finds one later
-  ws_pool_prewake(&world_pool, 1, 200 * US);
-  world_gap(100 * US, 50 * US);
-  CU_ASSERT_EQUAL(ws_sleep_worker(&world_worker)->called_ns, 0);
+  ws_idle_t idle = {.called_ns = world.now_ns}; // for another task: its search has found none
+  ws_idle_go_on(&idle);
+  CU_ASSERT_TRUE(idle.called_ns == 0 && idle.now_ns == world.now_ns);
 }
 
 /// A task each 36 us takes 10 us. The cap does not allow a spin in each gap: the worker spins to the end of a
@@ -282,12 +279,12 @@ TEST_CASE(hot_and_real_time_it_rests)
   world_begin(WS_SPIN_HOT);
   world_worker.realtime = true;
   uint64_t rested_ns = 0;
-  bool counted;
   for (uint32_t i = 0; i < 100; i++) {
     ws_sleep_worker(&world_worker)->rose_ns = world.now_ns;
     world.visible_ns = world.now_ns + 100 * MS;
     const uint64_t before_ns = world_spun();
-    CU_ASSERT_FALSE(ws_spin(&world_worker, true, &counted)); // it parks
+    ws_idle_t idle = ws_idle_begin(&world_worker, true);
+    CU_ASSERT_FALSE(ws_spin(&world_worker, &idle)); // it parks
     CU_ASSERT_TRUE(world_about(world_spun() - before_ns, 900 * US));
     const uint64_t retry_ns = ws_hot_retry_ns(&world_worker) - world.now_ns;
     CU_ASSERT_TRUE(world_about(retry_ns, 100 * US));
@@ -320,8 +317,8 @@ TEST_CASE(hot_it_leaves_a_producers_cpu)
   world_begin(WS_SPIN_HOT);
   world.visible_ns = world.now_ns + 100 * MS;
   world.comes_ns = world.now_ns + 5 * MS;
-  bool counted;
-  CU_ASSERT_FALSE(ws_spin(&world_worker, true, &counted));
+  ws_idle_t idle = ws_idle_begin(&world_worker, true);
+  CU_ASSERT_FALSE(ws_spin(&world_worker, &idle));
   CU_ASSERT_TRUE(world_about(world_spun(), 5 * MS));
 }
 
