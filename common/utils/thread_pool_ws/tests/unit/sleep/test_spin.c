@@ -180,6 +180,7 @@ TEST_CASE(a_gap_ends_with_the_call)
     world_worker_prewake.out_of_work_ns = world.now_ns;
     ws_idle_t idle = {.called_ns = called ? world.now_ns + 30 * US : 0}, *of_worker = &idle;
     world.now_ns += 35 * US;
+    ws_search_begin(&world_worker);
     CU_ASSERT_TRUE(ws_idle_end(&world_worker, &of_worker));
     CU_ASSERT_FALSE(ws_idle_end(&world_worker, &of_worker)); // once
     CU_ASSERT_EQUAL_FATAL(follows->count, 1);
