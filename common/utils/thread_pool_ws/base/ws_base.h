@@ -85,8 +85,8 @@ ws_misuse(const char *call, const char *what, ...)
 
 /// In such a table, at the index of a state: a bit for each state that may follow.
 #define WS_TO(state) (UINT32_C(1) << (state))
-/// The word of @p table changes its state. A build without NDEBUG, and the simulated machine, end the process at a
-/// change that is not in the table. In another build the arguments are not evaluated.
+/// The word of @p table changes its state. A build without NDEBUG, and the simulated machine, end the process
+/// at a change that is not in the table. In another build the arguments are not evaluated.
 #if defined(NDEBUG) && !defined(WS_SIMULATED)
 #define WS_CHANGES(table, from, to) ((void)sizeof((table)[0] + (from) + (to)))
 #else
