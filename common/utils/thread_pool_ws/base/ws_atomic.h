@@ -56,6 +56,9 @@ typedef struct {
 #define ws_own_load(a) ws_load_relaxed(a)
 /// The value that a compare-and-swap of the same word expects: if it is stale, the compare-and-swap fails.
 #define ws_expected_load(a) ws_load_relaxed(a)
+/// For an assertion, of a word that no other thread may write now: no access of a build without assertions,
+/// and no step of the simulated machine.
+#define ws_assert_load(a) ((a)->v)
 /// No other thread can reach the object yet: the operation that publishes the object orders this store.
 #define ws_init_store(a, x) ws_store_relaxed(a, x)
 

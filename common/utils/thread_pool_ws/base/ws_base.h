@@ -80,6 +80,19 @@ ws_misuse(const char *call, const char *what, ...)
     }                                                                                                        \
   } while (0)
 
+// A word that has states: a constant table beside their names lists each change that may happen. The models
+// of tests/model have the same lists (ci/lint_states.py).
+
+/// In such a table, at the index of a state: a bit for each state that may follow.
+#define WS_TO(state) (UINT32_C(1) << (state))
+/// The word of @p table changes its state. A build without NDEBUG, and the simulated machine, end the process
+/// at a change that is not in the table. In another build the arguments are not evaluated.
+#if defined(NDEBUG) && !defined(WS_SIMULATED)
+#define WS_CHANGES(table, from, to) ((void)sizeof((table)[0] + (from) + (to)))
+#else
+#define WS_CHANGES(table, from, to) WS_ASSERT((table)[from] & WS_TO(to))
+#endif
+
 // Structures that callers of an older or newer version declare: fields are only appended, so the shorter one
 // is the beginning of the longer one.
 

@@ -194,14 +194,12 @@ static void look(struct ws_pool_s *pool, memory_t *memory)
 static void become_dormant(struct ws_pool_s *pool)
 {
   ws_sleep_pool_t *its = ws_sleep_pool(pool);
-  uint32_t standing = WS_GUARD_STANDING;
   ws_hint_store(&its->lifted, 0); // no other thread would reset it
-  ws_cas_acq_rel(&its->guard, &standing, WS_GUARD_DORMANT); // [edge GUARD_DEKKER acq_rel]
+  ws_guard_change(&its->guard, WS_GUARD_STANDING, WS_GUARD_DORMANT);
   // [edge GUARD_DEKKER fence] dormant before the last look
   ws_os_fence_heavy(ws_hint_load(&pool->tasks.light));
-  uint32_t dormant = WS_GUARD_DORMANT;
   if (ws_work_visible(&pool->tasks) || ws_inbox_count(&pool->tasks) > 0)
-    ws_cas_acq_rel(&its->guard, &dormant, WS_GUARD_STANDING); // [edge GUARD_DEKKER acq_rel]
+    ws_guard_change(&its->guard, WS_GUARD_DORMANT, WS_GUARD_STANDING);
   else
     ws_queues_trim(&pool->tasks); // dormant before: a queue that shrinks from now on calls the guard
 }
@@ -341,7 +339,8 @@ void ws_guard_end(struct ws_pool_s *pool)
   ws_sleep_pool_t *its = ws_sleep_pool(pool);
   if (!its->has_guard)
     return;
-  ws_xchg_acq_rel(&its->guard, WS_GUARD_ENDED); // [edge GUARD_DEKKER acq_rel]
+  const uint32_t before = ws_xchg_acq_rel(&its->guard, WS_GUARD_ENDED); // [edge GUARD_DEKKER acq_rel]
+  WS_CHANGES(ws_guard_changes, before, WS_GUARD_ENDED);
   ws_os_futex_wake(&its->guard, 1);
   pthread_join(its->guard_thread, NULL);
 }

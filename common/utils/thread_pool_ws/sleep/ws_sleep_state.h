@@ -13,7 +13,12 @@
 
 /// guard: DORMANT --a task is queued while a worker sleeps--> STANDING --quiet--> DORMANT;
 ///        any --stop--> ENDED
-enum { WS_GUARD_DORMANT, WS_GUARD_STANDING, WS_GUARD_ENDED };
+enum { WS_GUARD_DORMANT, WS_GUARD_STANDING, WS_GUARD_ENDED, WS_GUARD_STATES };
+/// Park.tla has no ENDED.
+static const uint32_t ws_guard_changes[WS_GUARD_STATES] = {
+    [WS_GUARD_DORMANT] = WS_TO(WS_GUARD_STANDING) | WS_TO(WS_GUARD_ENDED),
+    [WS_GUARD_STANDING] = WS_TO(WS_GUARD_DORMANT) | WS_TO(WS_GUARD_ENDED),
+};
 
 /// So small tasks_a_wake can be: tasks may last longer than a wake.
 #define WS_WAKE_PARTS 16u
@@ -88,7 +93,20 @@ enum {
   WS_STATES = 4,
   WS_STATE_RELIED = 4,
   WS_STATE_CALLED = 8, ///< another thread has woken it, and it has not found a task since
-  WS_STATE_DOMAIN = 16 ///< times the domain in whose count it is
+  WS_STATE_DOMAIN = 16, ///< times the domain in whose count it is
+  WS_STATE_SEARCHES = WS_STATE_SEARCHING + WS_STATE_RELIED
+};
+/// Park.tla has these without CALLED: SEARCHES is "relied" there, SEARCHING alone is "starved". A worker
+/// that has a CPU again passes RUNNING, and stays CALLED.
+static const uint32_t ws_state_changes[WS_STATE_DOMAIN] = {
+    [WS_STATE_RUNNING] =
+        WS_TO(WS_STATE_SEARCHES) | WS_TO(WS_STATE_SEARCHES + WS_STATE_CALLED) | WS_TO(WS_STATE_PARKED),
+    [WS_STATE_SEARCHES] = WS_TO(WS_STATE_RUNNING) | WS_TO(WS_STATE_PARKED) | WS_TO(WS_STATE_SEARCHING),
+    [WS_STATE_SEARCHES + WS_STATE_CALLED] =
+        WS_TO(WS_STATE_RUNNING) | WS_TO(WS_STATE_PARKED) | WS_TO(WS_STATE_SEARCHING + WS_STATE_CALLED),
+    [WS_STATE_SEARCHING] = WS_TO(WS_STATE_RUNNING) | WS_TO(WS_STATE_PARKED),
+    [WS_STATE_SEARCHING + WS_STATE_CALLED] = WS_TO(WS_STATE_RUNNING) | WS_TO(WS_STATE_PARKED),
+    [WS_STATE_PARKED] = WS_TO(WS_STATE_SEARCHES) | WS_TO(WS_STATE_SEARCHES + WS_STATE_CALLED),
 };
 
 /// Of a worker.
@@ -129,6 +147,13 @@ _Static_assert(sizeof(ws_sleep_worker_t) == WS_SLEEP_WORKER_BYTES, "the worker's
 static inline ws_sleep_pool_t *ws_sleep_pool(const struct ws_pool_s *pool)
 {
   return (ws_sleep_pool_t *)(void *)(uintptr_t)pool->sleep;
+}
+
+/// @brief The guard's state becomes @p to, if it is @p from.
+static inline bool ws_guard_change(ws_au32_t *guard, uint32_t from, uint32_t to)
+{
+  WS_CHANGES(ws_guard_changes, from, to);
+  return ws_cas_acq_rel(guard, &from, to); // [edge GUARD_DEKKER acq_rel]
 }
 
 static inline ws_sleep_worker_t *ws_sleep_worker(const ws_worker_t *worker)

@@ -19,11 +19,12 @@
 /// Count the worker, which begins to search or was claimed. @param called  WS_STATE_CALLED, or 0
 static void count(ws_worker_t *worker, uint32_t called)
 {
+  ws_au32_t *state = &ws_sleep_worker(worker)->state;
   const uint32_t domain = WS_LIKELY(worker->pool->tasks.domains == 0) ? 0 : ws_wide_domain(worker);
+  const uint32_t next = WS_STATE_SEARCHES + called + WS_STATE_DOMAIN * domain;
   ws_add_acq_rel(&ws_sleep_pool(worker->pool)->searching[domain].workers, 1); // [edge SEARCHING acq_rel]
-  // [edge SEARCHING release] counted before it can be taken off
-  ws_store_release(&ws_sleep_worker(worker)->state,
-                   WS_STATE_SEARCHING + WS_STATE_RELIED + called + WS_STATE_DOMAIN * domain);
+  WS_CHANGES(ws_state_changes, ws_assert_load(state) % WS_STATE_DOMAIN, next % WS_STATE_DOMAIN);
+  ws_store_release(state, next); // [edge SEARCHING release] counted before it can be taken off
 }
 
 void ws_search_begin(ws_worker_t *worker)
@@ -46,6 +47,7 @@ uint32_t ws_search_leave(ws_worker_t *worker, uint32_t next)
 {
   ws_sleep_pool_t *pools = ws_sleep_pool(worker->pool);
   const uint32_t state = ws_xchg_acq_rel(&ws_sleep_worker(worker)->state, next); // [edge SEARCHING acq_rel]
+  WS_CHANGES(ws_state_changes, state % WS_STATE_DOMAIN, next);
   if (WS_LIKELY(state & WS_STATE_RELIED))
     return subtract(pools, state);
   if (state % WS_STATES == WS_STATE_SEARCHING) // it had no CPU
@@ -57,12 +59,12 @@ bool ws_search_starved(ws_worker_t *worker)
 {
   ws_sleep_pool_t *pools = ws_sleep_pool(worker->pool);
   ws_sleep_worker_t *its = ws_sleep_worker(worker);
-  const uint32_t relied = ws_expected_load(&its->state);
+  uint32_t relied = ws_expected_load(&its->state);
   if (!(relied & WS_STATE_RELIED))
     return false;
   ws_add_acq_rel(&pools->starved, 1); // [edge SEARCHING acq_rel] first, so that it is never below zero
-  uint32_t state = relied;
-  if (!ws_cas_acq_rel(&its->state, &state, relied - WS_STATE_RELIED)) { // [edge SEARCHING acq_rel]
+  WS_CHANGES(ws_state_changes, relied % WS_STATE_DOMAIN, relied % WS_STATE_DOMAIN - WS_STATE_RELIED);
+  if (!ws_cas_acq_rel(&its->state, &relied, relied - WS_STATE_RELIED)) { // [edge SEARCHING acq_rel]
     ws_sub_acq_rel(&pools->starved, 1); // [edge SEARCHING acq_rel]
     return false;
   }
@@ -191,8 +193,7 @@ ws_decision_t ws_ask(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *
 static void call_guard(struct ws_pool_s *pool)
 {
   ws_au32_t *guard = &ws_sleep_pool(pool)->guard;
-  uint32_t dormant = WS_GUARD_DORMANT;
-  if (ws_cas_acq_rel(guard, &dormant, WS_GUARD_STANDING)) // [edge GUARD_DEKKER acq_rel]
+  if (ws_guard_change(guard, WS_GUARD_DORMANT, WS_GUARD_STANDING))
     ws_os_futex_wake(guard, 1);
 }
 

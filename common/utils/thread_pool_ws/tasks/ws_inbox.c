@@ -13,8 +13,10 @@ static uint32_t state_of(uint64_t word)
   return (uint32_t)(word % WS_INBOX_STATES);
 }
 
+/// @return @p word after a change of its state
 static uint64_t with_state(uint64_t word, uint32_t state)
 {
+  WS_CHANGES(ws_inbox_changes, state_of(word), state);
   return word - state_of(word) + state;
 }
 
@@ -42,6 +44,7 @@ static uint64_t filled_by(const ws_queue_t *own)
 /// The caller has reserved the inbox. Without a look at the state: that would wait for the worker's line.
 static void settle(ws_inbox_t *inbox, ws_queue_t *own, uint32_t state)
 {
+  WS_CHANGES(ws_inbox_changes, state_of(ws_assert_load(&inbox->state)), state);
   own->outbox.stamp += WS_INBOX_STATES; // no two states of an inbox that are FULL are alike
   ws_store_release(&inbox->state, filled_by(own) + state); // [edge INBOX release] the task
 }
@@ -155,8 +158,7 @@ static bool take_full(ws_inbox_t *inbox, uint64_t word, ws_task_t *task)
 {
   if (state_of(word) != WS_INBOX_FULL || !move(inbox, word, WS_INBOX_TAKEN))
     return false;
-  *task = inbox->task;
-  release(inbox);
+  ws_inbox_empty(inbox, task);
   return true;
 }
 

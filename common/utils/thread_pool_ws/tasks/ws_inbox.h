@@ -37,6 +37,15 @@
 
 #include "ws_tasks.h"
 
+/// The diagram above, which Inbox.pml has, too.
+static const uint32_t ws_inbox_changes[WS_INBOX_STATES] = {
+    [WS_INBOX_AWAY] = WS_TO(WS_INBOX_WAITING),
+    [WS_INBOX_WAITING] = WS_TO(WS_INBOX_FULL) | WS_TO(WS_INBOX_AWAY),
+    [WS_INBOX_FULL] = WS_TO(WS_INBOX_KEPT) | WS_TO(WS_INBOX_TAKEN),
+    [WS_INBOX_KEPT] = WS_TO(WS_INBOX_AWAY),
+    [WS_INBOX_TAKEN] = WS_TO(WS_INBOX_AWAY),
+};
+
 /// @brief Open the caller's inbox while it waits: a thread may hand it a task. Nothing happens if the inbox
 /// is open. If the caller has left it, and a thread still has its bit of the same mask, it waits for that
 /// thread again.
@@ -54,8 +63,7 @@ bool ws_inbox_shut(ws_tasks_t *tasks, ws_inbox_t *inbox);
 /// @threads  the worker
 bool ws_inbox_look(ws_inbox_t *inbox);
 
-/// @brief The task that ws_inbox_shut() or ws_inbox_look() has found.
-/// @threads  the worker
+/// @brief The task that ws_inbox_shut() or ws_inbox_look() has found, or that the caller has TAKEN.
 void ws_inbox_empty(ws_inbox_t *inbox, ws_task_t *task);
 
 /// @return up to @p most workers that wait, which the caller must give tasks or decline; no bits = there are

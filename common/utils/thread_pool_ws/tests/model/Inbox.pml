@@ -21,7 +21,7 @@
 //
 // Checked: one thread at a time reserves an inbox and uses its word; each task runs once, none is lost;
 // a thread takes only its own tasks back; a worker has no bit when it opens its inbox; with -DGUARD a guard
-// that stays dormant has missed nothing.
+// that stays dormant has missed nothing; a state changes only to one that may follow it.
 // Mutants:
 //   FILL_BLIND       the filler does not look at left after its fill
 //   LEFT_LATE        the filler reads left after it has reserved
@@ -80,7 +80,7 @@
 #endif
 
 byte word[WORKERS];
-byte pend[WORKERS];          // the filler's store that is in its buffer
+byte pend[WORKERS] = NONE;   // the filler's store that is in its buffer
 bool gone[WORKERS];
 byte left;                   // counts as in the code
 byte bits[2];                // the masks
@@ -101,8 +101,17 @@ inline use(w) { atomic { assert(!used[w]); used[w] = true } }
 inline unuse(w) { used[w] = false }
 inline finish(what) { atomic { assert((ran & (1 << (what))) == 0); ran = ran | (1 << (what)) } }
 
+// Each change of a word's state is one of the table of tasks/ws_inbox.h (ci/lint_states.py compares the two).
+#define IS(from, next) (STATE(word[w]) == from && STATE(to) == next)
+inline change(w, to)
+{
+  assert(IS(AWAY, WAITING) || IS(WAITING, FULL) || IS(WAITING, AWAY) || IS(FULL, KEPT) || IS(FULL, TAKEN)
+         || IS(KEPT, AWAY) || IS(TAKEN, AWAY));
+  word[w] = to
+}
+
 // An entry leaves a buffer.
-inline drain(v) { word[v] = pend[v]; pend[v] = NONE }
+inline drain(v) { change(v, pend[v]); pend[v] = NONE }
 inline drain_of(who, v)
 {
   if
@@ -118,7 +127,7 @@ inline move(w, expected, to)
 {
   atomic {
     if
-    :: word[w] == expected -> word[w] = to; moved = true
+    :: word[w] == expected -> change(w, to); moved = true
     :: else -> moved = false
     fi
   }
@@ -129,7 +138,7 @@ inline read_task(w)
 {
   use(w);
   atomic { what = task[w]; task[w] = 0; group[w] = 2; unuse(w) };
-  word[w] = AWAY
+  d_step { change(w, AWAY) }
 }
 
 inline check_end()
@@ -176,13 +185,13 @@ inline settle_full()
 #ifdef LIGHT
     pend[w] = filled
 #else
-    word[w] = filled
+    change(w, filled)
 #endif
   }
 }
 inline settle_away()
 {
-  atomic { settle(); word[w] = AWAY }
+  atomic { settle(); change(w, AWAY) }
 }
 
 inline decline_all()
@@ -390,7 +399,7 @@ inline keep()
     :: STATE(before) == FULL ->
        moved = true;
 #ifndef KEPT_NOT
-       word[w] = KEPT
+       change(w, KEPT)
 #endif
     :: else -> what = 0
     fi
@@ -446,7 +455,7 @@ inline shut()
        fi
      };
      if
-     :: moved -> word[w] = AWAY; break
+     :: moved -> d_step { change(w, AWAY) }; break
      :: else
      fi;
      if
@@ -472,7 +481,7 @@ inline open(m)
      assert(((bits[0] | bits[1]) & BIT(w)) == 0);
 #endif
      atomic { // no thread acts on the state before
-       word[w] = WAITING;
+       change(w, WAITING);
        opened = true;
        mask = m;
        bits[mask] = bits[mask] | BIT(w)
@@ -571,12 +580,12 @@ proctype guard()
 inline take_stuck()
 {
 #ifdef TAKE_BLIND
-  atomic { word[w] = TAKEN; moved = true; taking = true };
+  atomic { change(w, TAKEN); moved = true; taking = true };
 #else
   atomic {
     moved = (word[w] == marked);
     if
-    :: moved -> word[w] = TAKEN; taking = true
+    :: moved -> change(w, TAKEN); taking = true
     :: else
     fi
   };
@@ -626,8 +635,6 @@ proctype stop()
 init
 {
   atomic {
-    pend[0] = NONE;
-    pend[WORKERS - 1] = NONE;
     run outside(0);
     run outside(1);
     run worker(0);

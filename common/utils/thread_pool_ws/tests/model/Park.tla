@@ -101,7 +101,7 @@ Helper(h) ==
 
 \* ---- ws_search_leave: a worker is taken off once, by itself or by the guard
 Leave(w, next) == s' = [s EXCEPT !.searching = IF s.state[w] = "relied" \/ Fault("leaves_twice") THEN @ - 1 ELSE @,
-                                 !.state[w] = next]
+                                 !.state[w] = IF Fault("stays_starved") /\ @ = "starved" THEN @ ELSE next]
 
 \* ---- ws_worker.c: find, run, join
 Run(w) ==
@@ -241,6 +241,12 @@ FullUse == Visible /\ Parked # {} /\ Working < Limit
 \* Tasks wait while a worker sleeps: the guard stands, is being called, or is not needed yet.
 GuardCovers == Guarded /\ Visible /\ Parked # {}
                  => OnTheWay \/ s.guard = "standing" \/ \E x \in DOMAIN l : l[x].pc \in {"call", "last_look"}
+\* The tables of sleep/ws_sleep_state.h (ci/lint_states.py compares them).
+WorkerChanges == {<<"running", "relied">>, <<"running", "parked">>, <<"relied", "running">>, <<"relied", "parked">>,
+                  <<"relied", "starved">>, <<"starved", "running">>, <<"starved", "parked">>, <<"parked", "relied">>}
+GuardChanges == {<<"dormant", "standing">>, <<"standing", "dormant">>}
+Changes == [][/\ \A w \in W : s'.state[w] # s.state[w] => <<s.state[w], s'.state[w]>> \in WorkerChanges
+              /\ s'.guard # s.guard => <<s.guard, s'.guard>> \in GuardChanges]_vars
 \* A guard that has lain down leaves no lifted cap behind.
 CapReturns == s.lifted => s.guard = "standing"
 =============================================================================

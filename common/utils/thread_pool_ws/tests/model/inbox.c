@@ -33,6 +33,8 @@
 #define WS_LIKELY(x) (x)
 #define WS_UNLIKELY(x) (x)
 #define WS_FOR_FIBERS
+#define WS_TO(state) (1u << (state))
+#define WS_CHANGES(table, from, to) ((void)sizeof((table)[0] + (from) + (to))) // Inbox.pml checks them
 #define sim_pause() ((void)0)
 #include "../../tasks/ws_tasks.h"
 #include "base/ws_atomic.h"
