@@ -7,7 +7,7 @@
 
 #include "../tasks/ws_dig.h"
 #include "../tasks/ws_shared.h"
-#include "ws_round.h"
+#include "ws_round.h" // IWYU pragma: export
 
 /// @brief ws_next() off the usual path: what is late goes first, then all sources.
 /// @param is_over  the search ends a round

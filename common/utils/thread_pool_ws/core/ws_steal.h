@@ -4,7 +4,7 @@
 #ifndef WS_STEAL_H
 #define WS_STEAL_H
 
-#include "ws_search.h"
+#include "ws_search.h" // IWYU pragma: export
 
 /// @brief Steal a task from another thread's queue: from the one that served last if the thread knows of a
 /// task there, from other lanes, from other workers from near to far.

@@ -21,7 +21,7 @@ typedef enum {
 /// What the pool knows when the cue comes.
 typedef struct {
   ws_cue_t cue;
-  /// the process has a CPU for one more worker that spins, or that may find no task; of a timer: for its worker
+  /// a CPU is left for one more worker that spins, or that may find no task; of a timer: for that worker
   bool may_spin;
   bool may_stop; ///< a worker may be woken that stops the producer: it is pinned to the producer's CPU
   bool called; ///< of a found task: another thread has woken the worker
