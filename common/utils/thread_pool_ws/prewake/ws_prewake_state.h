@@ -227,10 +227,10 @@ void ws_rhythm_update(struct ws_pool_s *pool, uint64_t now_ns);
 
 /// @brief Copy what was published last. @param phases  these, too: many words
 /// @return false = it is being written, or nothing is known
-bool ws_rhythm_read(const ws_prewake_pool_t *shared, bool phases, ws_outlook_t *outlook);
+bool ws_rhythm_read(const ws_prewake_pool_t *its, bool phases, ws_outlook_t *outlook);
 
 /// @brief Copy what comes before the phases, for the statistics: the words may be of two bursts.
-void ws_rhythm_glance(const ws_prewake_pool_t *shared, ws_outlook_t *outlook);
+void ws_rhythm_glance(const ws_prewake_pool_t *its, ws_outlook_t *outlook);
 
 /// Least number of samples of X for a decision.
 #define WS_LEAD_SAMPLES_MIN 4u

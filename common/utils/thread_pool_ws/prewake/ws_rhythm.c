@@ -20,17 +20,17 @@ static size_t words_of(uint32_t phases)
 }
 
 /// What all workers plan with from now on.
-static void publish(ws_prewake_pool_t *shared, uint32_t permille)
+static void publish(ws_prewake_pool_t *its, uint32_t permille)
 {
-  const ws_predict_t *model = &shared->rhythm.model;
-  ws_outlook_t *outlook = &shared->rhythm.outlook;
+  const ws_predict_t *model = &its->rhythm.model;
+  ws_outlook_t *outlook = &its->rhythm.outlook;
   outlook->locks = model->locks;
   outlook->gap_ns = model->phases > 0 ? (uint64_t)(model->period_ns / model->phases) : 0;
   outlook->period_ns = model->period_ns;
   outlook->state = ws_predict_state(model);
   outlook->phases = model->phases;
   for (uint32_t i = 0; i < model->phases; i++) {
-    const ws_window_t *takers = &shared->rhythm.takers[i];
+    const ws_window_t *takers = &its->rhythm.takers[i];
     const bool known = takers->count >= WS_LEAD_SAMPLES_MIN;
     outlook->phase[i] = (ws_outlook_phase_t){
         .next_ns = ws_predict_next_ns(model, i),
@@ -40,45 +40,44 @@ static void publish(ws_prewake_pool_t *shared, uint32_t permille)
         .errors = model->phase[i].errors,
     };
   }
-  const uint32_t sequence =
-      ws_load_relaxed(&shared->outlook_sequence); // relaxed: the lock's holder writes it
-  ws_store_relaxed(&shared->outlook_sequence, sequence + 1); // relaxed: the fence orders
+  const uint32_t sequence = ws_load_relaxed(&its->outlook_sequence); // relaxed: the lock's holder writes it
+  ws_store_relaxed(&its->outlook_sequence, sequence + 1); // relaxed: the fence orders
   ws_fence_seq_cst(); // [edge OUTLOOK fence] odd before the words
   for (size_t i = 0; i < words_of(outlook->phases); i++) {
     uint64_t word;
     memcpy(&word, (const uint64_t *)(const void *)outlook + i, sizeof(word));
-    ws_store_relaxed(&shared->outlook[i], word); // relaxed: between two steps of the sequence
+    ws_store_relaxed(&its->outlook[i], word); // relaxed: between two steps of the sequence
   }
   // [edge OUTLOOK release] the words before even
-  ws_store_release(&shared->outlook_sequence, sequence + 2);
+  ws_store_release(&its->outlook_sequence, sequence + 2);
 }
 
 /// Copy the words [first, end).
-static void copy_words(const ws_prewake_pool_t *shared, size_t first, size_t end, ws_outlook_t *outlook)
+static void copy_words(const ws_prewake_pool_t *its, size_t first, size_t end, ws_outlook_t *outlook)
 {
   for (size_t i = first; i < end; i++) {
-    const uint64_t word = ws_load_relaxed(&shared->outlook[i]); // relaxed: void if the sequence has changed
+    const uint64_t word = ws_load_relaxed(&its->outlook[i]); // relaxed: void if the sequence has changed
     memcpy((uint64_t *)(void *)outlook + i, &word, sizeof(word));
   }
 }
 
-void ws_rhythm_glance(const ws_prewake_pool_t *shared, ws_outlook_t *outlook)
+void ws_rhythm_glance(const ws_prewake_pool_t *its, ws_outlook_t *outlook)
 {
-  copy_words(shared, 0, words_of(0), outlook);
+  copy_words(its, 0, words_of(0), outlook);
 }
 
-bool ws_rhythm_read(const ws_prewake_pool_t *shared, bool phases, ws_outlook_t *outlook)
+bool ws_rhythm_read(const ws_prewake_pool_t *its, bool phases, ws_outlook_t *outlook)
 {
   for (uint32_t read = 0; read < READS_MAX; read++) {
-    const uint32_t before = ws_load_acquire(&shared->outlook_sequence); // [edge OUTLOOK acquire] the words
+    const uint32_t before = ws_load_acquire(&its->outlook_sequence); // [edge OUTLOOK acquire] the words
     if (before == 0)
       return false;
     if (before % 2 == 0) {
-      ws_rhythm_glance(shared, outlook);
+      ws_rhythm_glance(its, outlook);
       if (phases && outlook->phases <= WS_PHASES_MAX) // else the words are void
-        copy_words(shared, words_of(0), words_of(outlook->phases), outlook);
+        copy_words(its, words_of(0), words_of(outlook->phases), outlook);
       ws_fence_seq_cst_loads(); // [edge OUTLOOK fence] the words before the second look
-      if (ws_load_relaxed(&shared->outlook_sequence) == before) // relaxed: after the fence
+      if (ws_load_relaxed(&its->outlook_sequence) == before) // relaxed: after the fence
         return true;
     }
     ws_pause();
@@ -101,17 +100,17 @@ static uint32_t takers_of(const struct ws_pool_s *pool, uint64_t at_ns)
 
 void ws_rhythm_update(struct ws_pool_s *pool, uint64_t now_ns)
 {
-  ws_prewake_pool_t *shared = pool->prewake;
-  const uint64_t at_ns = ws_hint_load(&shared->arrival_ns);
+  ws_prewake_pool_t *its = pool->prewake;
+  const uint64_t at_ns = ws_hint_load(&its->arrival_ns);
   uint32_t unlocked = 0;
   // Another thread may have learnt it meanwhile: look again under the lock.
-  if ((at_ns <= ws_hint_load(&shared->learnt_ns) && now_ns <= ws_hint_load(&shared->absent_ns))
-      || ws_expected_load(&shared->rhythm_lock) != 0
+  if ((at_ns <= ws_hint_load(&its->learnt_ns) && now_ns <= ws_hint_load(&its->absent_ns))
+      || ws_expected_load(&its->rhythm_lock) != 0
       // [edge RHYTHM acquire] what the last holder learnt
-      || !ws_cas_acq_rel(&shared->rhythm_lock, &unlocked, 1))
+      || !ws_cas_acq_rel(&its->rhythm_lock, &unlocked, 1))
     return;
-  ws_predict_t *model = &shared->rhythm.model;
-  ws_outlook_t *outlook = &shared->rhythm.outlook;
+  ws_predict_t *model = &its->rhythm.model;
+  ws_outlook_t *outlook = &its->rhythm.outlook;
   const uint64_t before_ns = outlook->seen_ns;
   const int32_t before = outlook->bursts > 0 ? outlook->arrived.phase : -1;
   const uint32_t locks = model->locks;
@@ -121,26 +120,26 @@ void ws_rhythm_update(struct ws_pool_s *pool, uint64_t now_ns)
     outlook->bursts++;
     outlook->arrived = ws_predict_arrival(model, at_ns);
     if (model->locks != locks) { // the phases are of another pattern now
-      memset(shared->rhythm.takers, 0, sizeof(shared->rhythm.takers));
+      memset(its->rhythm.takers, 0, sizeof(its->rhythm.takers));
       outlook->arrived.phase = -1;
     }
     outlook->expected_bursts += outlook->arrived.phase >= 0;
-    ws_stat_store(&shared->sleep_ns_min, ws_predict_gap_min_ns(model) / 4);
+    ws_stat_store(&its->sleep_ns_min, ws_predict_gap_min_ns(model) / 4);
   }
   const uint32_t absent = ws_predict_expire(model, now_ns);
   outlook->absent_bursts += absent;
   if (is_new || absent > 0)
-    publish(shared, ws_lead_permille(pool->settings.spin_price));
-  ws_hint_store(&shared->learnt_ns, outlook->seen_ns);
-  ws_hint_store(&shared->absent_ns, ws_predict_due_ns(model));
-  const uint32_t lowered = ws_hint_load(&shared->lowered);
-  if (lowered != 0 && now_ns >= ws_hint_load(&shared->clean_ns)) { // a time without trouble is over
-    ws_hint_store(&shared->clean_ns, now_ns + ws_hint_load(&shared->span_ns));
-    ws_hint_store(&shared->lowered, lowered - 1); // a fall may be overwritten: the next one lowers it
-    ws_stat_add(&shared->level_changes, 1);
+    publish(its, ws_lead_permille(pool->settings.spin_price));
+  ws_hint_store(&its->learnt_ns, outlook->seen_ns);
+  ws_hint_store(&its->absent_ns, ws_predict_due_ns(model));
+  const uint32_t lowered = ws_hint_load(&its->lowered);
+  if (lowered != 0 && now_ns >= ws_hint_load(&its->clean_ns)) { // a time without trouble is over
+    ws_hint_store(&its->clean_ns, now_ns + ws_hint_load(&its->span_ns));
+    ws_hint_store(&its->lowered, lowered - 1); // a fall may be overwritten: the next one lowers it
+    ws_stat_add(&its->level_changes, 1);
   }
   // Last: with many workers it takes microseconds, and other workers plan with what was published.
   if (is_new && before >= 0 && outlook->arrived.phase >= 0)
-    ws_window_add(&shared->rhythm.takers[before], takers_of(pool, before_ns));
-  ws_store_release(&shared->rhythm_lock, 0); // [edge RHYTHM release] what was learnt
+    ws_window_add(&its->rhythm.takers[before], takers_of(pool, before_ns));
+  ws_store_release(&its->rhythm_lock, 0); // [edge RHYTHM release] what was learnt
 }

@@ -297,7 +297,7 @@ void ws_post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 
 void ws_fill_slot(struct ws_pool_s *pool, ws_here_t here)
 {
-  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the free slot, or the moved tasks, before the look
+  ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the free seat, or the moved tasks, before the look
   if (ws_has_sleepers(pool) && ws_work_visible(&pool->tasks))
     ws_post(pool, here, WS_KIND_NORMAL);
 }

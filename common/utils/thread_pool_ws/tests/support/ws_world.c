@@ -110,9 +110,9 @@ uint64_t world_plan(void)
 
 void world_wake(ws_wake_by_t by)
 {
-  ws_sleep_worker_t *sleep = ws_sleep_worker(&world_worker);
-  sleep->rose_ns = ws_os_now_ns_seam();
-  ws_spin_until(&world_worker, ws_prewake_woken(&world_worker, by, sleep->rose_ns, sleep->called_ns));
+  ws_sleep_worker_t *its = ws_sleep_worker(&world_worker);
+  its->rose_ns = ws_os_now_ns_seam();
+  ws_spin_until(&world_worker, ws_prewake_woken(&world_worker, by, its->rose_ns, its->called_ns));
 }
 
 /// The worker parks, and is woken by its own timer or by the burst.

@@ -289,12 +289,12 @@ TEST_CASE(a_burst_calls_workers_ahead_while_that_pays)
   };
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {
     begin(0, 0);
-    ws_sleep_pool_t *shared = ws_sleep_pool(&pool);
+    ws_sleep_pool_t *its = ws_sleep_pool(&pool);
     ws_hint_store(&ws_process.awake, rows[i].awake);
-    ws_store_relaxed(&shared->spin_cpus, WORKERS);
-    ws_store_relaxed(&shared->tasks_a_wake, rows[i].takes * WS_WAKE_PARTS);
-    ws_store_relaxed(&shared->calls_a_wake, rows[i].calls);
-    ws_or_acq_rel(&shared->sleepers[0], (1 << WORKERS) - 1);
+    ws_store_relaxed(&its->spin_cpus, WORKERS);
+    ws_store_relaxed(&its->tasks_a_wake, rows[i].takes * WS_WAKE_PARTS);
+    ws_store_relaxed(&its->calls_a_wake, rows[i].calls);
+    ws_or_acq_rel(&its->sleepers[0], (1 << WORKERS) - 1);
     for (uint32_t k = 0; k < rows[i].tasks; k++) {
       ws_queue_push(&lane, &(ws_task_t){.func = test_empty_task}, 1);
       ws_post(&pool, (ws_here_t){.queue = &lane}, WS_KIND_NORMAL);
