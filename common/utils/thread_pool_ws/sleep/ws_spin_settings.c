@@ -13,7 +13,10 @@ int ws_pool_set_spin(ws_pool_t *pool, ws_spin_t spin, uint64_t lead_ns)
   const bool was_hot = ws_is_hot(pool);
   ws_hint_store(&shared->spin, (uint32_t)spin);
   if (spin == WS_SPIN_HOT && !was_hot && !ws_is_lost(pool)) {
-    ws_fence_seq_cst(); // [edge PARK_DEKKER fence] the mode before the sleepers: a worker that parks sees one
+    // [edge PARK_DEKKER fence] The store of the mode before the loads of sleepers. Without the fence a
+    // worker that parks can read the old mode, and sets no timer, while its bit is not seen here: it sleeps
+    // though the pool is hot.
+    ws_fence_seq_cst();
     ws_wake_all(pool); // those that sleep have no timer
   }
   return 0;
