@@ -11,12 +11,12 @@
 #include "ws_tpool_log.h"
 
 static struct {
-  pthread_mutex_t lock; ///< of all fields below, and of reported in each object; held while a report is printed
+  pthread_mutex_t lock; ///< of all fields below, and of reported in each object; held while one is printed
   ws_tpool_t *first; ///< pools with a report
   bool at_exit; ///< a handler for the end of the process is registered
 } reports = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/// @param tpool  points to the pool of the report until its first line, which would name it by a number of the
+/// @param tpool  points to the pool until the report's first line, which would name it by a number of the
 ///               library's
 static void print_line(void *tpool_arg, const char *text)
 {
