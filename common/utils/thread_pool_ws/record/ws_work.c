@@ -195,7 +195,7 @@ ws_work_t ws_work_of(const ws_late_burst_t *burst, const ws_usual_t *usual, ws_u
                  .last_ns = burst->begin};
   const uint32_t count = ws_hint_load(&ws_rings.count);
   memset(called_ns, 0, sizeof(called_ns));
-  memset(parts, 0, count * sizeof(parts[0]));
+  memset(parts, 0, sizeof(parts));
   for (uint32_t i = 0; i < count; i++)
     find_pushes(&look, ws_ring(i));
   for (uint32_t i = 0; i < count; i++)
