@@ -15,7 +15,7 @@
 #define LEARNS 4u ///< bursts in a pass
 #define GROUP_BITS 12u
 
-/// A look at a burst.
+/// What is known of the burst that is looked at.
 typedef struct {
   const ws_late_burst_t *burst;
   const ws_usual_t *usual;
@@ -26,9 +26,9 @@ typedef struct {
   uint64_t groups[(1u << GROUP_BITS) / 64]; ///< to which its thread pushed, or a task: some bits for them
 } look_t;
 
-static uint64_t
-    called_ns[WS_RINGS]; ///< of each worker of the pool: its last call, if not long before; else 0
 static ws_part_t parts[WS_RINGS];
+/// Of each worker of the pool: when it was last called, if not long before the burst; else 0.
+static uint64_t called_ns[WS_RINGS];
 
 bool ws_work_is_taken(uint64_t length)
 {
@@ -140,7 +140,7 @@ static void see_wakes(const look_t *look, const walk_t *walk, uint64_t at, const
                      && (it->kind == WS_NOTE_USED || it->kind == WS_NOTE_RAN || it->kind == WS_NOTE_PARK
                          || it->kind == WS_NOTE_UNPARK);
   const uint64_t called = is_worker ? called_ns[walk->who % WS_RINGS] : 0;
-  uint64_t late = 0, usual = UINT64_MAX;
+  uint64_t late, usual = UINT64_MAX;
   if (is_last && it->kind == WS_NOTE_SLEEP && called > awake_until(walk->ring, at, *it)) {
     late = next->ns - called; // it was not up yet
   } else if (next->kind == WS_NOTE_UNPARK) {
@@ -149,6 +149,8 @@ static void see_wakes(const look_t *look, const walk_t *walk, uint64_t at, const
     usual = ws_hint_load(&ws_rings.wake_ns);
   } else if (is_worker && looks && (is_last || next->kind == WS_NOTE_RUN)) {
     late = ws_above(is_last ? look->last_ns : next->ns, from); // there were tasks until then
+  } else {
+    return;
   }
   if (ws_work_is_taken(late))
     parts[walk->number].taken += late;
