@@ -26,7 +26,7 @@ typedef struct {
   uint64_t groups[(1u << GROUP_BITS) / 64]; ///< to which its thread pushed, or a task: some bits for them
 } look_t;
 
-static ws_part_t parts[WS_RINGS];
+static ws_thread_work_t threads[WS_RINGS];
 /// Of each worker of the pool: when it was last called, if not long before the burst; else 0.
 static uint64_t called_ns[WS_RINGS];
 
@@ -94,7 +94,7 @@ static void add_task(look_t *look, const walk_t *walk, uint64_t func, uint64_t l
     work->func = func;
     work->number = walk->number;
   }
-  parts[walk->number].over += ws_usual_above(look->usual, func, length);
+  threads[walk->number].over += ws_usual_above(look->usual, func, length);
   if (look->learns)
     ws_usual_learn_task(look->learns, func, length);
 }
@@ -153,9 +153,9 @@ static void see_wakes(const look_t *look, const walk_t *walk, uint64_t at, const
     return;
   }
   if (ws_work_is_taken(late))
-    parts[walk->number].taken += late;
+    threads[walk->number].taken += late;
   else
-    parts[walk->number].slow += ws_above(late, usual);
+    threads[walk->number].slow += ws_above(late, usual);
 }
 
 static void look_at(look_t *look, uint32_t number)
@@ -173,7 +173,7 @@ static void look_at(look_t *look, uint32_t number)
   uint64_t at = ws_seen_until(ring, burst->end);
   for (ws_seen_t it; walk.end != 0 && ws_seen_back(ring, &at, &it); walk.next = it) {
     const uint64_t from = it.ns > burst->begin ? it.ns : burst->begin;
-    parts[number].takes_part |= it.ns >= burst->begin;
+    threads[number].takes_part |= it.ns >= burst->begin;
     if (walk.next.ns > burst->begin) {
       see_wakes(look, &walk, at, &it, from);
       const bool has_pool = it.kind == WS_NOTE_RUN || it.kind == WS_NOTE_JOIN;
@@ -183,7 +183,7 @@ static void look_at(look_t *look, uint32_t number)
     see_tasks(look, &walk, &it, from);
   }
   const bool is_there = ws_hint_load(&ws_rings.taken[number]); // else the thread has ended
-  look->work.awake += parts[number].taken + (is_there ? walk.awake : 0);
+  look->work.awake += threads[number].taken + (is_there ? walk.awake : 0);
   look->work.beside += is_there && walk.is_beside && ring != burst->ring ? walk.awake : 0;
 }
 
@@ -193,11 +193,11 @@ ws_work_t ws_work_of(const ws_late_burst_t *burst, const ws_usual_t *usual, ws_u
                  .usual = usual,
                  .learns = learns,
                  .pool = burst->pool & WS_EVENT_SMALL_MAX,
-                 .work.of = parts,
+                 .work.of = threads,
                  .last_ns = burst->begin};
   const uint32_t count = ws_hint_load(&ws_rings.count);
   memset(called_ns, 0, sizeof(called_ns));
-  memset(parts, 0, sizeof(parts));
+  memset(threads, 0, sizeof(threads));
   for (uint32_t i = 0; i < count; i++)
     find_pushes(&look, ws_ring(i));
   for (uint32_t i = 0; i < count; i++)
