@@ -45,14 +45,13 @@ int ws_held_file_take(const char *path, void **held, struct stat *about)
 {
   ws_held_file_let_go(held);
   const int file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
-  const bool is_own = file >= 0 && ws_held_file_is_own(file, about);
-  const int error = is_own ? hold(path, held) : EWOULDBLOCK;
+  if (file < 0)
+    return -1;
+  const int error = ws_held_file_is_own(file, about) ? hold(path, held) : EWOULDBLOCK;
   if (*held)
     return file;
-  if (file >= 0) {
-    close(file);
-    errno = error;
-  }
+  close(file);
+  errno = error;
   return -1;
 }
 

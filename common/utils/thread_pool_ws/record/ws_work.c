@@ -15,7 +15,7 @@
 #define LEARNS 4u ///< bursts in a pass
 #define GROUP_BITS 12u
 
-/// A look at a burst.
+/// What is known of the burst that is looked at.
 typedef struct {
   const ws_late_burst_t *burst;
   const ws_usual_t *usual;
@@ -26,9 +26,9 @@ typedef struct {
   uint64_t groups[(1u << GROUP_BITS) / 64]; ///< to which its thread pushed, or a task: some bits for them
 } look_t;
 
-static uint64_t
-    called_ns[WS_RINGS]; ///< of each worker of the pool: its last call, if not long before; else 0
-static ws_part_t parts[WS_RINGS];
+static ws_thread_work_t threads[WS_RINGS];
+/// Of each worker of the pool: when it was last called, if not long before the burst; else 0.
+static uint64_t called_ns[WS_RINGS];
 
 bool ws_work_is_taken(uint64_t length)
 {
@@ -94,7 +94,7 @@ static void add_task(look_t *look, const walk_t *walk, uint64_t func, uint64_t l
     work->func = func;
     work->number = walk->number;
   }
-  parts[walk->number].over += ws_usual_above(look->usual, func, length);
+  threads[walk->number].over += ws_usual_above(look->usual, func, length);
   if (look->learns)
     ws_usual_learn_task(look->learns, func, length);
 }
@@ -140,7 +140,7 @@ static void see_wakes(const look_t *look, const walk_t *walk, uint64_t at, const
                      && (it->kind == WS_NOTE_USED || it->kind == WS_NOTE_RAN || it->kind == WS_NOTE_PARK
                          || it->kind == WS_NOTE_UNPARK);
   const uint64_t called = is_worker ? called_ns[walk->who % WS_RINGS] : 0;
-  uint64_t late = 0, usual = UINT64_MAX;
+  uint64_t late, usual = UINT64_MAX;
   if (is_last && it->kind == WS_NOTE_SLEEP && called > awake_until(walk->ring, at, *it)) {
     late = next->ns - called; // it was not up yet
     usual = ws_hint_load(&ws_rings.wake_ns);
@@ -150,11 +150,13 @@ static void see_wakes(const look_t *look, const walk_t *walk, uint64_t at, const
     usual = ws_hint_load(&ws_rings.wake_ns);
   } else if (is_worker && looks && (is_last || next->kind == WS_NOTE_RUN)) {
     late = ws_above(is_last ? look->last_ns : next->ns, from); // there were tasks until then
+  } else {
+    return;
   }
   if (ws_work_is_taken(late))
-    parts[walk->number].taken += late;
+    threads[walk->number].taken += late;
   else
-    parts[walk->number].slow += ws_above(late, usual);
+    threads[walk->number].slow += ws_above(late, usual);
 }
 
 static void look_at(look_t *look, uint32_t number)
@@ -172,7 +174,7 @@ static void look_at(look_t *look, uint32_t number)
   uint64_t at = ws_seen_until(ring, burst->end);
   for (ws_seen_t it; walk.end != 0 && ws_seen_back(ring, &at, &it); walk.next = it) {
     const uint64_t from = it.ns > burst->begin ? it.ns : burst->begin;
-    parts[number].takes_part |= it.ns >= burst->begin;
+    threads[number].takes_part |= it.ns >= burst->begin;
     if (walk.next.ns > burst->begin) {
       see_wakes(look, &walk, at, &it, from);
       const bool has_pool = it.kind == WS_NOTE_RUN || it.kind == WS_NOTE_JOIN;
@@ -182,7 +184,7 @@ static void look_at(look_t *look, uint32_t number)
     see_tasks(look, &walk, &it, from);
   }
   const bool is_there = ws_hint_load(&ws_rings.taken[number]); // else the thread has ended
-  look->work.awake += parts[number].taken + (is_there ? walk.awake : 0);
+  look->work.awake += threads[number].taken + (is_there ? walk.awake : 0);
   look->work.beside += is_there && walk.is_beside && ring != burst->ring ? walk.awake : 0;
 }
 
@@ -192,11 +194,11 @@ ws_work_t ws_work_of(const ws_late_burst_t *burst, const ws_usual_t *usual, ws_u
                  .usual = usual,
                  .learns = learns,
                  .pool = burst->pool & WS_EVENT_SMALL_MAX,
-                 .work.of = parts,
+                 .work.of = threads,
                  .last_ns = burst->begin};
   const uint32_t count = ws_hint_load(&ws_rings.count);
   memset(called_ns, 0, sizeof(called_ns));
-  memset(parts, 0, count * sizeof(parts[0]));
+  memset(threads, 0, sizeof(threads));
   for (uint32_t i = 0; i < count; i++)
     find_pushes(&look, ws_ring(i));
   for (uint32_t i = 0; i < count; i++)

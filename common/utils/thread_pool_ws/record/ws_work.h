@@ -15,7 +15,7 @@ typedef struct {
   /// were some.
   uint64_t taken;
   uint64_t slow; ///< what its other wakes took more than usual
-} ws_part_t;
+} ws_thread_work_t;
 
 /// What all did.
 typedef struct {
@@ -28,7 +28,7 @@ typedef struct {
   uint64_t longest, func; ///< of those of the burst the longest one
   uint32_t number; ///< of the ring of its thread
   uint64_t first, called; ///< as in ws_usual_t; 0 = there was none
-  const ws_part_t *of; ///< [rings]
+  const ws_thread_work_t *of; ///< [rings]
 } ws_work_t;
 
 /// @param usual   of the burst
