@@ -38,15 +38,10 @@ def check(root: Path) -> list[Finding]:
         in_code = {(names.get(row[1], row[1]), names.get(to, to)) for row in ROW.finditer(found[1])
                    for to in BIT.findall(row[2])}  # fmt: skip
         in_code = {change for change in in_code if None not in change}
-        in_model = set(CHANGE.findall(listed[0]))
-        line = line_of(code, found.start())
-        findings += [
-            Finding(path, line, "states", f"{table}: {before} to {after} is not in {model}")
-            for before, after in sorted(in_code - in_model)
-        ] + [
-            Finding(path, line, "states", f"{table}: {model} has {before} to {after}")
-            for before, after in sorted(in_model - in_code)
-        ]
+        line, in_model = line_of(code, found.start()), set(CHANGE.findall(listed[0]))
+        for where, changes in (("not", in_code - in_model), ("only", in_model - in_code)):
+            text = f"{table}: %s to %s is {where} in {model}"
+            findings += [Finding(path, line, "states", text % change) for change in sorted(changes)]
     return findings
 
 

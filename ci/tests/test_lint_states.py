@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 from lint_states import check
-from lintkit import MODULE, line_of, read, repo_root
+from lintkit import MODULE, read, repo_root
 
 from tests.fixture import TreeTest
 
@@ -19,8 +19,7 @@ CASES = (
 
 class StatesTest(TreeTest):
     def setUp(self) -> None:
-        names = (*HEADERS.values(), *MODELS)
-        self.files = {f"@/{name}": read(repo_root() / MODULE / name) for name in names}
+        self.files = {f"@/{name}": read(repo_root() / MODULE / name) for name in (*HEADERS.values(), *MODELS)}
 
     def test_a_table_and_its_model_have_the_same_changes(self) -> None:
         self.expect(check, self.files)
@@ -28,8 +27,8 @@ class StatesTest(TreeTest):
             header, text = HEADERS[table], self.files[f"@/{name}"]
             self.assertIn(old, text)
             files = self.files | {f"@/{name}": text.replace(old, new)}
-            line = line_of(self.files[f"@/{header}"], self.files[f"@/{header}"].index(f" {table}["))
-            self.expect(check, files, f"{header.split('/')[1]}:{line} states")
+            at = self.files[f"@/{header}"].partition(f" {table}[")[0].count("\n") + 1
+            self.expect(check, files, f"{header.split('/')[1]}:{at} states")
 
     def test_a_list_that_is_gone_is_a_finding(self) -> None:
         text = self.files["@/tests/model/Inbox.pml"].replace("inline change(", "inline changed(")
