@@ -2,14 +2,9 @@
 /// @file test_config.c
 /// Settings from texts and from the environment: what is read, what is refused, how that is said, and that a
 /// wrong text never leaves a mode that was not asked for.
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
 
 #include "../../support/ws_seam.h"
-#include "../../support/ws_test.h"
 
 #define UNTOUCHED ((ws_spin_t)(WS_SPIN_HOT + 1))
 #define LEAD_UNTOUCHED 777u

@@ -5,7 +5,6 @@
 #include "../../../sleep/ws_sleep_state.h"
 #include "../../support/ws_seam.h"
 
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>

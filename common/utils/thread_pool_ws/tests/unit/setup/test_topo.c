@@ -8,7 +8,6 @@
 #include "../../../setup/ws_setup.h"
 #include "../../support/ws_files.h"
 
-#include <signal.h>
 #include <sys/mman.h>
 
 #include "setup_scene.h"
