@@ -4,8 +4,6 @@
 /// In C: the dynamic linker would bind the library's symbols to those of a program with the same headers.
 #include <dlfcn.h>
 #include <glob.h>
-#include <stdio.h>
-#include <unistd.h>
 
 #include "../support/ws_test.h"
 #include "cxx_unload.h"

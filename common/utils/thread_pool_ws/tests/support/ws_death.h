@@ -4,7 +4,6 @@
 #ifndef WS_DEATH_H
 #define WS_DEATH_H
 
-#include <signal.h> // IWYU pragma: export
 #include <sys/mman.h> // IWYU pragma: export
 
 #include "ws_test.h" // IWYU pragma: export

@@ -10,7 +10,6 @@
 #ifndef WS_SEAM_H
 #define WS_SEAM_H
 
-#include <signal.h>
 #include <sys/vfs.h>
 
 #include "../../core/ws_push.h" // IWYU pragma: export

@@ -41,7 +41,7 @@ uint32_t series_bursts(const series_t *series)
   uint32_t bursts = 0;
   for (const char *slot = series->pattern; *slot; slot++)
     bursts += *slot == 'U';
-  return bursts * (1 + series->chain);
+  return bursts;
 }
 
 double series_period_ns(const series_t *series)
@@ -49,12 +49,7 @@ double series_period_ns(const series_t *series)
   return (double)strlen(series->pattern) * SERIES_SLOT_NS * (1 + series->ppm / 1e6);
 }
 
-static uint64_t jittered(series_t *series, uint64_t at_ns, int64_t jitter_ns)
-{
-  return at_ns + test_random(&series->random) % (2 * (uint64_t)jitter_ns + 1) - (uint64_t)jitter_ns;
-}
-
-static uint64_t next_slot(series_t *series)
+uint64_t series_next(series_t *series)
 {
   for (;;) {
     const uint64_t slot = series->slot++;
@@ -62,17 +57,9 @@ static uint64_t next_slot(series_t *series)
         || series_uniform(&series->random) >= series->present)
       continue;
     const double drift_ns = (double)slot * SERIES_SLOT_NS * series->ppm / 1e6;
-    series->nominal_ns = series->start_ns + slot * SERIES_SLOT_NS + (uint64_t)(int64_t)drift_ns;
-    return jittered(series, series->nominal_ns, series->jitter_ns);
+    const uint64_t nominal_ns = series->start_ns + slot * SERIES_SLOT_NS + (uint64_t)(int64_t)drift_ns;
+    const uint64_t jitter_ns = (uint64_t)series->jitter_ns;
+    series->last_ns = nominal_ns + test_random(&series->random) % (2 * jitter_ns + 1) - jitter_ns;
+    return series->last_ns;
   }
-}
-
-uint64_t series_next(series_t *series)
-{
-  if (series->link == 0)
-    series->last_ns = next_slot(series);
-  else
-    series->last_ns = jittered(series, series->last_ns + (uint64_t)series->chain_ns, series->chain_jitter_ns);
-  series->link = series->link < series->chain ? series->link + 1 : 0;
-  return series->last_ns;
 }

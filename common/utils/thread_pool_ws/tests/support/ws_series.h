@@ -15,13 +15,9 @@ typedef struct {
   int64_t jitter_ns; ///< each burst comes up to so much sooner or later
   double ppm; ///< the radio's clock is slower than this machine's by so much
   double present; ///< share of the bursts that come
-  uint32_t chain; ///< so many more follow from each burst
-  int64_t chain_ns, chain_jitter_ns; ///< so long after the one before, up to so much sooner or later
   uint64_t random; ///< state of the random numbers
   uint64_t slot; ///< that is looked at next
-  uint64_t nominal_ns; ///< time of the last burst of a slot without its jitter
   uint64_t last_ns; ///< what series_next() said last
-  uint32_t link; ///< that comes next; 0 = the burst of a slot
 } series_t;
 
 /// @return WS_SEED, or always the same number; it is printed once. For properties that hold with a

@@ -3,8 +3,6 @@
 /// ws_test.h: the program's main, the watchdog, pools that it can describe.
 #include "ws_test.h"
 
-#include <signal.h>
-
 #include "../../sleep/ws_wake.h"
 
 #define POOLS_MAX 64

@@ -2,7 +2,6 @@
 /// @file ws_test_threads.c
 /// ws_test.h: tasks, gates, threads, children, deadlines, random numbers.
 #include <dirent.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>

@@ -14,8 +14,6 @@ from simulate.scale import plan
 from simulate.scale.command import interrupted, left
 from simulate.scale.plan import Curve, cpu_series, curves, workers_of
 from simulate.scale.points import (
-    Costs,
-    burst_bounds,
     curves_of,
     listed_us,
     median_us,
@@ -67,11 +65,6 @@ class TestPlan(unittest.TestCase):
 
 
 class TestWhole(unittest.TestCase):
-    def test_the_free_cpu_takes_the_next_task(self) -> None:
-        self.assertEqual(listed_us([28.0] * 22, 8), 3 * 28)
-        self.assertEqual(listed_us([5.0, 1.0, 1.0, 1.0], 2), 5)
-        self.assertEqual(listed_us([], 2), 0)
-
     def test_workloads(self) -> None:
         self.assertEqual(median_us(listed_us, "12x6+22x28", 8, 1), 2 * 6 + 3 * 28)
         self.assertEqual(median_us(listed_us, "22x28", 64, 4), 2 * 28)
@@ -84,19 +77,6 @@ class TestWhole(unittest.TestCase):
 
 
 class TestBounds(unittest.TestCase):
-    COSTS = Costs(transfer_us=0.1, look_us=0.02)
-
-    def test_a_task_for_each_cpu(self) -> None:
-        dealt_us, passed_us = burst_bounds(3, 28.0, 8, self.COSTS)
-        # the third push, the line to the worker, the task, look and line, and the line to the producer
-        self.assertAlmostEqual(dealt_us, 0.5 + 3 * 0.015 + 0.1 + 28 + 0.12 + 0.1)
-        # three ends within 0.03 us pass the word from the first on
-        self.assertAlmostEqual(passed_us, 0.5 + 0.015 + 0.1 + 28 + 0.12 + 3 * 0.1 + 0.1)
-
-    def test_ends_of_one_cpu_are_counted_together(self) -> None:
-        dealt_us, passed_us = burst_bounds(100, 5.0, 2, self.COSTS)
-        self.assertLess(passed_us - dealt_us, 2 * 0.1 + 1e-9)  # not 100 of them
-
     def test_slots(self) -> None:
         one, two, chain = (slot_bounds("epyc-64", name, 64) for name in ("12x6", "22x28", "12x6+22x28"))
         self.assertAlmostEqual(one["dealt_us"], 7.02, 2)
@@ -180,16 +160,6 @@ class TestTurns(unittest.TestCase):
                 text = f"{turn}{' up' if turn.is_up else ''}{' for certain' if turn.certain else ''}"
                 self.assertEqual(text, expected)
 
-    def test_smt_and_single_points_are_no_turn(self) -> None:
-        (points,) = curves_of([run(56, 60), run(112, 90, smt=2)]).values()
-        self.assertIsNone(turn_of(points))
-
-    def test_goal(self) -> None:
-        goals = goals_of(run(8, 40, "100x5"), run(16, 30, "100x5"), run(32, 33, "100x5"))
-        self.assertEqual(
-            goals["100x5: the most that more CPUs take longer"], (False, "100x5, 16 to 32 CPUs +10 %")
-        )
-
 
 class TestTable(unittest.TestCase):
     def test_report(self) -> None:
@@ -210,9 +180,6 @@ class TestTable(unittest.TestCase):
         self.assertNotIn("start lag us", text.partition("22x28 on")[2])  # no run has it
         self.assertRegex(text, r"curve +machine +ws +mutex-queue\n +22x28 +grace-72 +no +-\n")
         self.assertRegex(text, r"  22x28, 4 producers +grace-72 +8 to 16 CPUs \+10 %")
-
-    def test_nothing_to_judge(self) -> None:
-        self.assertIn("nothing to judge", "\n".join(report(curves_of([run(8, 88, pool="mutex-queue")]))))
 
     def test_point_lines(self) -> None:
         (line,) = point_lines(curves_of([run(8, 88.2)]))

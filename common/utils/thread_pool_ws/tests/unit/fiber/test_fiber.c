@@ -173,10 +173,7 @@ TEST_CASE(test_values_of_threads)
 {
   scene_begin(1);
   ws_store_relaxed(&ends, 0);
-  ws_group_init(&scene.group, 3);
-  for (uint32_t i = 0; i < 3; i++)
-    ws_pool_push(scene.pool, (ws_task_t){.func = use_worker_value, .group = &scene.group});
-  ws_group_wait(&scene.group, NULL); // does not help
+  test_on_workers(scene.pool, 3, use_worker_value, NULL);
   CU_ASSERT_EQUAL(ws_load_relaxed(&scene.value), 3);
   test_threads_t threads = {.count = 0};
   for (uint32_t i = 0; i < 3; i++)

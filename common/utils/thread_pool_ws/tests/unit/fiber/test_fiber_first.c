@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_fiber_first.c
 /// What the first fiber of a process changes for signals.
-#include <signal.h>
 
 #include "fiber_scene.h"
 

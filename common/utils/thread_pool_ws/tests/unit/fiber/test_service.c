@@ -113,14 +113,6 @@ static int rise(void *unused)
              && is_change(2, alarm, SCHED_FIFO, 99, 0) && is_change(3, alarm, SCHED_FIFO, 99, 0));
 }
 
-/// The first wait is that of a real-time pool: the service does not begin with another class.
-static int begin_high(void *unused)
-{
-  const ws_service_t *alarm = &ws_fiber_process.alarm;
-  const bool good = wait_in(50, nap, NULL) == 0 && wait_in(0, nap, NULL) == 0;
-  return end(good && changes_of(alarm) == 1 && is_change(0, alarm, SCHED_FIFO, 51, 0));
-}
-
 /// The system allows no more than the pool's own priority, then less than that: one warning in all.
 static int be_refused(void *unused)
 {
@@ -152,7 +144,6 @@ static int rise_by_descriptors(void *unused)
 }
 
 CHILD_CASE(test_rise, rise)
-CHILD_CASE(test_begin_high, begin_high)
 CHILD_CASE(test_descriptors, rise_by_descriptors)
 
 CHILD_CASE(test_rights, be_refused)

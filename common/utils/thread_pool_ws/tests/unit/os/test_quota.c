@@ -3,7 +3,6 @@
 /// CPU quota of control groups, read from files that the test makes up (--wrap=ws_os_read).
 
 #include "../../support/ws_files.h"
-#include "../../support/ws_test.h"
 
 #define CGROUP "/proc/self/cgroup"
 #define FS "/sys/fs/cgroup/"

@@ -122,18 +122,6 @@ TEST_CASE(each_range_and_grain)
 
 static ws_pool_t *outer_pool;
 
-/// The caller runs what the pool does not take. A pool that is stopped: tests/cxx/test_cxx_parallel.cpp.
-TEST_CASE(a_pool_that_is_full)
-{
-  ws_settings_t settings = test_settings(1);
-  settings.full = WS_FULL_FAIL;
-  settings.queue_capacity = 2;
-  ws_pool_t *pool = test_create(&settings);
-  begin(1, 1);
-  CU_ASSERT_TRUE(reduces(pool, 0, 1000));
-  test_destroy(pool);
-}
-
 static test_gate_t gate;
 static test_threads_t aborting;
 

@@ -178,15 +178,6 @@ TEST_CASE(one_start_in_ten_is_above_the_percentile)
   }
 }
 
-TEST_CASE(the_percentile_of_equal_starts_is_beside_them)
-{
-  begin();
-  for (uint64_t i = 1; i <= 1000; i++)
-    ws_start_note(&pool, i, i + 5000);
-  const uint64_t p90_ns = ws_load_relaxed(&prewake.start_p90_ns);
-  CU_ASSERT_TRUE(p90_ns > 4900 && p90_ns < 5500);
-}
-
 TEST_CASE(a_pool_counts_starts)
 {
   ws_settings_t settings = test_settings(2);

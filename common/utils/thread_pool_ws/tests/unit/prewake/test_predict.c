@@ -227,33 +227,6 @@ TEST_CASE(how_often_each_comes)
   }
 }
 
-/// Bursts that follow from one whose clock jitters are predicted from it, not from their own clock.
-TEST_CASE(what_follows_from_each_other)
-{
-  memset(&model, 0, sizeof(model));
-  series = series_of("DDU", 50 * US, series_seed());
-  series.chain = 2;
-  series.chain_ns = 150 * US;
-  series.chain_jitter_ns = 4 * US;
-  feed(&model, &series, MANY);
-  CU_ASSERT_TRUE(is_locked(&model, &series));
-  double error_ns[WS_PHASES_MAX] = {0};
-  for (uint32_t i = 0; i < MANY; i++) {
-    const ws_arrived_t arrived = ws_predict_arrival(&model, series_next(&series));
-    if (arrived.phase >= 0)
-      error_ns[arrived.phase] += fabs((double)arrived.error_ns) / (MANY / 3.);
-  }
-  uint32_t clocked = 0, causal = 0;
-  for (uint32_t i = 0; i < model.phases; i++) {
-    clocked += error_ns[i] > 20 * US;
-    causal += error_ns[i] < 8 * US;
-  }
-  for (uint32_t i = 0; i < model.phases; i++)
-    printf("%.1f us ", error_ns[i] / US);
-  CU_ASSERT_EQUAL(clocked, 1);
-  CU_ASSERT_EQUAL(causal, 2);
-}
-
 /// Poisson arrivals: at most a handful of starts look like a pattern for a moment, and that is over soon.
 TEST_CASE(bursts_at_random_have_no_pattern)
 {

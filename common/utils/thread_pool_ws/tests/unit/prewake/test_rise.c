@@ -59,17 +59,6 @@ TEST_CASE(auto_wakes_after_a_few_bursts)
   }
 }
 
-TEST_CASE(no_more_bursts)
-{
-  world_begin(WS_SPIN_AUTO);
-  series_t series = world_slots(5 * US);
-  world_bursts(&series, 200);
-  const uint32_t before = world.rises;
-  world_gap(10000 * MS, 50 * US);
-  CU_ASSERT_TRUE(world.rises - before < 100);
-  CU_ASSERT_TRUE(world_count(&world_worker.queue.count.misses) < 110);
-}
-
 /// Where no timer wakes the worker ahead of a burst: in mode off; where wakes are short and bursts come at
 /// random; and without a share of the CPU for it: then the timer fires when the burst comes, not before.
 TEST_CASE(where_none_wakes_ahead)
@@ -118,7 +107,7 @@ TEST_CASE(fixed_wakes_when_told)
     series_t series = world_slots(0);
     world_bursts(&series, 60);
     const uint64_t alarm_ns = world_plan();
-    CU_ASSERT_TRUE(world_about(alarm_ns + leads_ns[i], series.last_ns + SLOT_NS));
+    CU_ASSERT_TRUE(world_about(alarm_ns + leads_ns[i] - series.last_ns, SLOT_NS));
   }
 }
 
@@ -146,16 +135,6 @@ TEST_CASE(a_new_mode_holds_at_once)
   CU_ASSERT_TRUE(world.rises > before + 15);
   CU_ASSERT_EQUAL(ws_pool_set_spin(&world_pool, WS_SPIN_HOT, 0), 0);
   CU_ASSERT_TRUE(world_about(world_spun_in(3 * MS), 3 * MS));
-}
-
-TEST_CASE(hot_leaves_no_debt)
-{
-  world_begin(WS_SPIN_HOT);
-  world_spun_in(1000 * MS);
-  CU_ASSERT_EQUAL(ws_pool_set_spin(&world_pool, WS_SPIN_AUTO, 0), 0);
-  world_spun_in(20 * MS);
-  ws_pool_prewake(&world_pool, 1, 200 * US);
-  CU_ASSERT_TRUE(world_about(world_spun_in(SLOT_NS), 200 * US));
 }
 
 TEST_MAIN_SEAMS("rise", world_seams())

@@ -4,7 +4,6 @@
 #ifndef FORK_ROWS_H
 #define FORK_ROWS_H
 
-#include <signal.h> // IWYU pragma: export
 #include <sys/mman.h> // IWYU pragma: export
 
 #include "../../support/ws_test.h" // IWYU pragma: export

@@ -5,7 +5,6 @@
 /// come from a plain thread, a task, a job of tpool.h, and a fiber. fork_names.py checks that
 /// each exported name has a row, or is one of those that never wait.
 #define _GNU_SOURCE // memfd_create
-#include <errno.h>
 
 #include "../../../include/ws_key.h"
 #include "../../../include/ws_ledger.h"

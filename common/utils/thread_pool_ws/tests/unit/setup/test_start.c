@@ -5,7 +5,6 @@
 #include "../../../sleep/ws_sleep_state.h"
 #include "../../support/ws_seam.h"
 
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -277,7 +276,6 @@ static void meet_inherited(void *all)
 TEST_CASE(threads_that_are_refused_for_now)
 {
   pthread_barrier_t all;
-  ws_group_t group;
   sigset_t usr2, before;
   pthread_barrier_init(&all, NULL, 4);
   sigemptyset(&usr2);
@@ -293,10 +291,7 @@ TEST_CASE(threads_that_are_refused_for_now)
   pool = refuse(2, 2 + TRIES + 1); // the guard's first try, too
   CU_ASSERT_EQUAL(test_warnings_with("only 1 of 4 workers could be started at once: limit of threads"), 1);
   CU_ASSERT_TRUE(ws_pool_size(pool) == 4 && (ws_load_acquire(&observed) & 1));
-  ws_group_init(&group, 4);
-  for (uint32_t i = 0; i < 4; i++)
-    test_push(pool, meet_inherited, &all, &group);
-  ws_group_wait(&group, NULL); // this thread takes none of them
+  test_on_workers(pool, 4, meet_inherited, &all);
   CU_ASSERT_TRUE(test_until(guard_is_batch, pool)); // as it has made all
   test_destroy(pool);
   CU_ASSERT_EQUAL(ws_load_relaxed(&threads_asked), 2 + TRIES + 1 + 3);
@@ -348,10 +343,7 @@ TEST_CASE(workers_have_the_stack_that_was_asked_for)
   settings.stack_bytes = 64 << 20; // more than the default
   ws_pool_t *pool = test_create(&settings);
   size_t bytes = 0;
-  ws_group_t group;
-  ws_group_init(&group, 1);
-  test_push(pool, note_stack, &bytes, &group);
-  ws_group_wait(&group, NULL);
+  test_on_workers(pool, 1, note_stack, &bytes);
   test_destroy(pool);
   CU_ASSERT_TRUE(bytes > settings.stack_bytes / 2); // without its guard pages
   settings.stack_bytes = 4096;
@@ -373,7 +365,6 @@ TEST_CASE(a_worker_without_a_cpu)
     host_t host = {.fails_at = UINT32_MAX, .holds = 1};
     test_threads_t threads = {0};
     pthread_barrier_t both;
-    ws_group_t group;
     sem_init(&host.gate, 0, 0);
     pthread_barrier_init(&both, NULL, 2);
     ws_settings_t settings = test_settings(2);
@@ -384,10 +375,7 @@ TEST_CASE(a_worker_without_a_cpu)
     CU_ASSERT_EQUAL(test_stats(pool).workers, 2);
     CU_ASSERT_TRUE(runs_hundred(pool));
     test_spawn(&threads, open_gate, &host);
-    ws_group_init(&group, joins ? 2 : 0);
-    for (uint32_t i = 0; joins && i < 2; i++)
-      test_push(pool, meet, &both, &group);
-    ws_group_wait(&group, NULL); // this thread takes none of the two
+    test_on_workers(pool, joins ? 2 : 0, meet, &both);
     test_destroy(pool);
     test_join(&threads);
     pthread_barrier_destroy(&both);

@@ -3,7 +3,6 @@
 /// The pool's threads: their names, what they take from their creator, and what processes that a task starts
 /// take from them.
 #include <dirent.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 

@@ -3,9 +3,6 @@
 /// Workers that search are counted by domain (ws_wake.c). The last one of all domains must look for work
 /// in the place of the pushes that relied on it. And which sleeper a push wakes (ws_wake.c). One thread plays
 /// all workers. What happens while the guard takes a worker off is the test's.
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "../../../classes/ws_nodes.h"
 #include "../../../pool/ws_process.h"
@@ -16,7 +13,6 @@
 #include "../../../tasks/ws_queue.h"
 #include "../../../wide/ws_wide.h"
 #include "../../support/ws_seam.h"
-#include "../../support/ws_test.h"
 
 #define WORKERS 8u
 #define DOMAINS 2u

@@ -2,7 +2,6 @@
 /// @file test_place.c
 /// A worker that parks leaves a producer's CPU: within the CPUs that it may use now, and without a trace in
 /// its affinity. The kernel is the test's.
-#include <signal.h>
 
 #include "../../../sleep/ws_affinity.h"
 #include "../../../sleep/ws_sleep_state.h"
