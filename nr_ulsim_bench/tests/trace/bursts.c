@@ -13,6 +13,7 @@
 #include "record/ws_late.h"
 #include "record/ws_ledgers.h"
 #include "record/ws_rings.h"
+#include "record/ws_usual.h"
 #include "trace/ws_probe.h"
 #undef LEARNS
 #include "record/ws_usual.c"

@@ -29,9 +29,9 @@ typedef struct {
   oldest_t file, record; ///< of processes that are gone
 } look_t;
 
-static void offer(oldest_t *oldest, const char *name, struct timespec at)
+static void offer(oldest_t *oldest, const char *name, const struct stat *about)
 {
-  const uint64_t ns = (uint64_t)at.tv_sec * 1000000000u + (uint64_t)at.tv_nsec;
+  const uint64_t ns = (uint64_t)about->st_mtim.tv_sec * 1000000000u + (uint64_t)about->st_mtim.tv_nsec;
   if (oldest->name[0] && ns >= oldest->ns)
     return;
   snprintf(oldest->name, sizeof(oldest->name), "%s", name);
@@ -63,9 +63,9 @@ static void look_at(const ws_folder_t *folder, DIR *dir, const char *name, look_
   look->bytes += (uint64_t)about.st_blocks * 512;
   if (is_own || !is_left(dirfd(dir), name))
     return;
-  offer(&look->file, name, about.st_mtim);
+  offer(&look->file, name, &about);
   if (is_record)
-    offer(&look->record, name, about.st_mtim);
+    offer(&look->record, name, &about);
   look->records += is_record;
 }
 

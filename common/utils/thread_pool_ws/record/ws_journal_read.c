@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -29,19 +28,6 @@ static int by_first(const void *one, const void *other)
 {
   const uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
   return (a > b) - (a < b);
-}
-
-uint32_t ws_journal_read_bursts(int file, const ws_journal_minute_t *row,
-                                ws_journal_burst_t burst[WS_JOURNAL_PLACES])
-{
-  const size_t asked = row->entries < WS_JOURNAL_PLACES ? row->entries : WS_JOURNAL_PLACES;
-  const ssize_t bytes =
-      pread(file, burst, asked * sizeof(burst[0]), (off_t)ws_journal_bursts_at(row->number));
-  uint32_t count = 0;
-  for (ssize_t i = 0; (i + 1) * (ssize_t)sizeof(burst[0]) <= bytes; i++)
-    if (burst[i].minute == (uint32_t)row->number)
-      burst[count++] = burst[i];
-  return count;
 }
 
 static void read_bursts(int file, const ws_journal_minute_t *minute, const query_t *query)
@@ -79,13 +65,6 @@ static int read_minutes(int file, const query_t *query)
   }
   free(row);
   return error;
-}
-
-bool ws_journal_read_head(int file, ws_journal_head_t *head)
-{
-  memset(head, 0, sizeof(*head));
-  return pread(file, head, sizeof(*head), 0) >= 0
-         && (head->magic[0] == '\0' || memcmp(head->magic, WS_JOURNAL_MAGIC, sizeof(head->magic)) == 0);
 }
 
 /// @return 0 or a negative error number

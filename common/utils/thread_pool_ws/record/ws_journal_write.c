@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -45,6 +44,26 @@ void ws_journal_end(void)
 uint32_t ws_journal_life(void)
 {
   return own.life;
+}
+
+bool ws_journal_read_head(int file, ws_journal_head_t *head)
+{
+  memset(head, 0, sizeof(*head));
+  return pread(file, head, sizeof(*head), 0) >= 0
+         && (head->magic[0] == '\0' || memcmp(head->magic, WS_JOURNAL_MAGIC, sizeof(head->magic)) == 0);
+}
+
+uint32_t ws_journal_read_bursts(int file, const ws_journal_minute_t *row,
+                                ws_journal_burst_t burst[WS_JOURNAL_PLACES])
+{
+  const size_t asked = row->entries < WS_JOURNAL_PLACES ? row->entries : WS_JOURNAL_PLACES;
+  const ssize_t bytes =
+      pread(file, burst, asked * sizeof(burst[0]), (off_t)ws_journal_bursts_at(row->number));
+  uint32_t count = 0;
+  for (ssize_t i = 0; (i + 1) * (ssize_t)sizeof(burst[0]) <= bytes; i++)
+    if (burst[i].minute == (uint32_t)row->number)
+      burst[count++] = burst[i];
+  return count;
 }
 
 /// Give a late burst a place. In a full minute it takes that of the one that is least over its limit, but not

@@ -48,11 +48,11 @@ static inline uint64_t ws_journal_bursts_at(uint64_t minute)
 bool ws_journal_read_head(int file, ws_journal_head_t *head);
 
 /// @brief Read the late bursts of a minute's row.
-/// @return how many there are: some may not have been written, and another minute may have their places by now
+/// @return how many there are: some may not be written, and another minute may have their places by now
 uint32_t ws_journal_read_bursts(int file, const ws_journal_minute_t *row,
                                 ws_journal_burst_t burst[WS_JOURNAL_PLACES]);
 
-/// @brief Begin. The first late burst, count or write makes the file. @param life  ws_journal_burst_t.life
+/// @brief Begin. The first late burst or write makes the file. @param life  ws_journal_burst_t.life
 void ws_journal_begin(const char *folder, const char *program, uint32_t pid, uint32_t life);
 
 /// @brief The library is unloaded: let go of the lock.
