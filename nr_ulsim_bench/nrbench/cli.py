@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Sequence
 
 import typer
-from rich.text import Text
 from typer import Option
 
 from nrbench import bench
@@ -113,46 +112,37 @@ def sweep(options: SweepOptions) -> int | None:
     options.check()
     if not (options.old or options.new):
         return replay.run(options)
-    planned = nr_ulsim.plan(options)
-    if options.cluster and not options.dry_run:
+    campaign = nr_ulsim.planned(options)
+    if options.cluster:
         from nrbench.cluster import work  # loads Dask
 
-        return work.sweep(planned)
-    return nr_ulsim.run(planned)
+        return work.sweep(campaign)
+    return nr_ulsim.run(campaign)
 
 
 for function in (radio, doctor):
     program.command()(function)
 
 
-Threshold = Annotated[
-    float, Option(help="smallest difference of a time that counts, as a share: 0.02 for 2 %")
-]
+THRESHOLD = Option(
+    min=0, max=0.99, help="smallest difference of a time that counts, as a share: 0.02 for 2 %"
+)
 Results = Annotated[Path, typer.Argument(help="results (*.ndjson), or their folder")]
 
 
 @program.command()
-def compare(before: Results, after: Results, threshold: Threshold = 0.0) -> int:
+def compare(before: Results, after: Results, threshold: Annotated[float, THRESHOLD] = 0.0) -> int:
     """Compare two results of sweeps.
 
     Each case, pool, number of threads and figure has a verdict.
 
     Exit status: 0; 1 = a time is slower, or is only in the first file, or more of a row's runs fail; 2 = the
     files cannot be compared."""
-    from nrbench.render import console, indented, parts
+    from nrbench import render
     from nrbench.sweep import compare as sides  # loads pandas: a second
 
     comparison = sides.compare(before, after, threshold)
-    terminal = console()
-    for warning in comparison.warnings:
-        terminal.print(Text(f"WARNING: {warning}", style="yellow"))
-    for table in sides.comparison_tables(comparison):
-        for part in parts(table):
-            terminal.print(part, crop=False)
-    terminal.print(indented(sides.NOTE, "dim"))
-    for row in sides.only_on_one_side(comparison):
-        terminal.print(Text(row))
-    terminal.print(Text(sides.summary(comparison), style="bold"))
+    render.show(sides.page_of(comparison))
     return comparison.status
 
 
@@ -171,7 +161,6 @@ def scenarios(name: Annotated[str | None, typer.Argument(help="show its cases; o
 @program.command()
 def report(
     files: Annotated[list[Path] | None, typer.Argument(help="results of sweeps, or their folders")] = None,
-    threshold: Threshold = 0.0,
     out: Annotated[Path | None, Option(help="default: out/report; without files: out")] = None,
 ) -> None:
     """Report on sweeps: tables, plots, an HTML page.
@@ -182,7 +171,7 @@ def report(
         return
     from nrbench.sweep.report import report as report_files  # loads pandas and matplotlib: a second
 
-    names = report_files(files, out := out or Path("out/report"), threshold)
+    names = report_files(files, out := out or Path("out/report"))
     print(f"\nwritten to {out}/: {' '.join(names)}")
 
 

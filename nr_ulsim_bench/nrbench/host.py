@@ -58,6 +58,12 @@ def is_busy(load: float, cpus: int) -> bool:
     return load > 0.25 * cpus
 
 
+def busy_note(load: float, cpus: int) -> list[str]:
+    """Empty: it was not."""
+    text = f"the machine was busy when the runs began (load {load:.1f} on {cpus} CPUs)"
+    return [f"{text}; nrbench doctor shows whether it is idle"] if is_busy(load, cpus) else []
+
+
 def identifier(system: System) -> str:
     """The same for one machine, and not to be traced to it: machine-id(5) says how.
 

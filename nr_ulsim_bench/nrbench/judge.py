@@ -76,31 +76,6 @@ def median_interval(values: Values) -> Interval | None:
     return resampled(len(array), lambda rounds: np.median(array[rounds], axis=1)).interval
 
 
-def hosts_interval(hosts: Sequence[Array], fewest: int) -> Interval | None:
-    """
-    Of the geometric mean of the hosts' figures. Each resample draws hosts, and rounds within each drawn host.
-    From 5 hosts on the correction for few values is that for the number of hosts. Below, it is that for the
-    rounds of a host, and the interval is of these hosts, not of others.
-
-    @param hosts   of each the logarithms of its resampled figures
-    @param fewest  rounds of a host
-    @return None: too few hosts, and too few rounds on one of them
-    """
-    count = len(hosts) if len(hosts) >= N_MIN else fewest
-    if count < N_MIN:
-        return None
-    figures, drawn = np.stack(hosts), np.random.default_rng(SEED)
-    of_host = drawn.integers(0, len(figures), (figures.shape[1], len(figures)))
-    means = figures[of_host, drawn.integers(0, figures.shape[1], of_host.shape)].mean(axis=1)
-    return interval_of(np.exp(means), count)
-
-
-def check_threshold(threshold: float) -> float:
-    if not 0 <= threshold < 1:
-        raise ValueError(f"--threshold {threshold:g}: not a share from 0 to below 1, such as 0.02 for 2 %")
-    return threshold
-
-
 def judge(interval: Interval | None, threshold: float = 0.0) -> str:
     """Of a ratio new/old of times. Faster or slower if the whole interval lies on that side of 1, by more
     than the threshold: 0.02 asks for an interval above 1.02 or below 1/1.02. Same if it lies within EQUAL, or
@@ -215,8 +190,9 @@ def at_most_word(ratio: Ratio | None, limit: float) -> str:
 Places = NDArray[Any]  # of rounds
 
 
-def resampled(count: int, figure: Callable[[Places], Array], least: int = N_MIN) -> Ratio:
-    """Of any figure of rounds, drawn anew where there are enough: few may come out all alike, and their
-    deviation is 0 then. @param figure  of the places of rounds, a row a draw"""
+def resampled(count: int, figure: Callable[[Places], Array]) -> Ratio:
+    """Of any figure of rounds, drawn anew where there are enough.
+
+    @param figure  of the places of rounds, a row a draw"""
     value = float(figure(np.arange(count)[None])[0])
-    return Ratio(value, interval_of(figure(picks(count, SEED)), count) if count >= least else None)
+    return Ratio(value, interval_of(figure(picks(count, SEED)), count) if count >= N_MIN else None)

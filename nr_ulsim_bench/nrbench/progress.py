@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Count, elapsed and remaining time: a line now and then."""
 
-import re
 import sys
 import time
 from datetime import timedelta
 from typing import TextIO
 
 LOG_PERIOD_S = 15.0
-_unread: set[str] = set()
 
 
 def clock_text(seconds: float) -> str:
@@ -19,14 +17,6 @@ def clock_text(seconds: float) -> str:
 def say(text: str) -> None:
     """What the user should know while something runs, apart from the results on stdout."""
     print(f"nrbench: {text}", file=sys.stderr)
-
-
-def say_unread(line: str) -> None:
-    """Of lines that differ in their numbers only, the first."""
-    form = re.sub(r"\d+", "0", " ".join(line.split()))
-    if form not in _unread:
-        _unread.add(form)
-        say(f"WARNING: OAI printed a statistic that nrbench does not understand: {line.strip()[:200]!r}")
 
 
 class Progress:

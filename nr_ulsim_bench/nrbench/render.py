@@ -6,7 +6,8 @@ from __future__ import annotations
 import io
 import re
 import sys
-from itertools import groupby, repeat
+from contextlib import contextmanager
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Iterable, Iterator, Literal, NamedTuple, Sequence
 
@@ -19,45 +20,40 @@ from rich.text import Text
 
 from nrbench.host import is_busy
 from nrbench.judge import is_good
+from nrbench.record import ResultsError
 
 WORDS = {"variant", "verdict", "cause", "host", "case", "figure", "options", "runs of", "line", "environment",
          "class", "CPU", "level", "check", "finding", "kernel", "governor", "quiet",
          "pool", "waiting thread", "class, case"}  # fmt: skip
 
 
-class Column(NamedTuple):
-    """Columns with the same group stand below one heading."""
-
-    group: str
-    name: str
-
-    @property
-    def has_words(self) -> bool:
-        return self.name in WORDS
+def has_words(column: str) -> bool:
+    return column.rpartition(": ")[2] in WORDS
 
 
 class Table(NamedTuple):
     title: str
-    columns: list[Column]
+    columns: list[str]
     rows: list[list[str]]
     notes: list[str]
 
     @property
     def all_rows(self) -> list[list[str]]:
-        """The headings first: that of a group above its first column."""
-        above = (columns for _, columns in groupby(self.columns, lambda column: column.group))
-        groups = [of.group if not n else "" for columns in above for n, of in enumerate(columns)]
-        return [*([groups] if any(groups) else []), [column.name for column in self.columns], *self.rows]
-
-    @property
-    def groups(self) -> list[tuple[str, int]]:
-        """Headings above those of the columns, each with its number of columns; empty if there are none."""
-        runs = [(title, len(list(columns))) for title, columns in groupby(self.columns, lambda c: c.group)]
-        return runs if any(title for title, _ in runs) else []
+        """The headings first."""
+        return [self.columns, *self.rows]
 
 
-def plain_columns(*names: str) -> list[Column]:
-    return [Column("", name) for name in names]
+def plain_columns(*names: str) -> list[str]:
+    return list(names)
+
+
+def grouped(columns: Iterable[tuple[str, str]]) -> list[str]:
+    """@param columns  group and name of each: the first of a group has it before its name"""
+    found, before = list[str](), ""
+    for group, name in columns:
+        found.append(name if group in ("", before) else f"{group}: {name}")
+        before = group
+    return found
 
 
 WIDTH, WIDTH_MIN, WIDTH_MAX = 110, 80, 120
@@ -65,17 +61,12 @@ COLOURS = {True: "green", False: "red", None: ""}
 
 
 def rich_table(table: Table) -> RichTable:
-    """A group's heading stands above its first column, a word a line. No word is broken."""
+    """No word is broken."""
     shown = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    lines = max(len(column.group.split()) for column in table.columns)
-    seen = ""
     for column, cells in zip(table.columns, zip(*table.rows, strict=True) if table.rows else repeat(())):
-        words = column.group.split() if column.group != seen else []
-        seen = column.group
-        heading = Text("\n".join([*words, *[""] * (lines - len(words)), column.name]))
-        least = max(map(len, " ".join([heading.plain, *cells]).split()), default=0)
-        justify: Literal["left", "right"] = "left" if column.has_words else "right"
-        shown.add_column(heading, justify=justify, overflow="fold", min_width=least)
+        least = max(map(len, " ".join([column, *cells]).split()), default=0)
+        justify: Literal["left", "right"] = "left" if has_words(column) else "right"
+        shown.add_column(Text(column), justify=justify, overflow="fold", min_width=least)
     for row in table.rows:
         shown.add_row(*(Text(cell, style=COLOURS[is_good(cell)]) for cell in row))
     return shown
@@ -172,6 +163,46 @@ class Page(NamedTuple):
     words: Sequence[Table] = ()  # of long texts
 
 
+def text_of(page: Page) -> Iterator[RenderableType]:
+    """In the order of the page, but the summary where the eye ends."""
+    for section in page.sections:
+        if section.top:
+            yield Text(f"{section.top}\n", style="bold underline")
+        if section.name not in ("", *(table.title for table in section.tables)):
+            yield Text(f"{section.name}\n", style="underline")
+        for table in section.tables:
+            yield from parts(table)
+    yield from (Text(f"WARNING: {warning}", style="yellow") for warning in page.warnings)
+    if page.summary:
+        yield Text("Summary", style="bold")
+    yield from (indented(f"{line.of}: {line.sentence}") for line in page.summary)
+    yield indented(page.rule, "dim")
+
+
+def show(page: Page) -> None:
+    """On the terminal."""
+    terminal = console()
+    for part in text_of(page):
+        terminal.print(part, crop=False)
+
+
+def write_report(out: Path, page: Page) -> list[str]:
+    """As a text and as a page. @return their names"""
+    (out / "report.txt").write_text(to_text(text_of(page)), encoding="utf-8")
+    write_page(out / "report.html", page)
+    return ["report.html", "report.txt"]
+
+
+@contextmanager
+def written_to(out: Path) -> Iterator[None]:
+    """A folder for a report. @raise ResultsError  names what cannot be written"""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        raise ResultsError(f"{error.filename or out}: {error.strerror}") from error
+
+
 def write_page(path: Path, page: Page) -> None:
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
@@ -180,5 +211,5 @@ def write_page(path: Path, page: Page) -> None:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    text = environment.get_template("page.html.j2").render(page=page, is_good=is_good)
+    text = environment.get_template("page.html.j2").render(page=page, is_good=is_good, has_words=has_words)
     path.write_text(text, encoding="utf-8")

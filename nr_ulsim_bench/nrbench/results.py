@@ -19,7 +19,7 @@ from nrbench.judge import resampled
 from nrbench.radio import record as radio_record
 from nrbench.radio import tables as radio_tables
 from nrbench.record import ResultsError
-from nrbench.render import Column, Table, plain_columns
+from nrbench.render import Table, grouped, plain_columns
 from nrbench.sweep.cells import Cells, cells_of
 from nrbench.sweep.figures import CPU, RX, TITLES, WHOLE
 from nrbench.sweep.record import read_runs
@@ -60,11 +60,8 @@ def sweeps(folder: Path) -> list[Cells]:
 
 
 def markdown(table: Table) -> str:
-    """A group's heading stands in front of its first column."""
-    groups = ["", *(column.group for column in table.columns)]
-    heads = [c.name if c.group in ("", b) else f"{c.group}: {c.name}" for c, b in zip(table.columns, groups)]
-    lines = [f"| {' | '.join(cells)} |" for cells in (heads, *table.rows)]
-    lines.insert(1, "|" + "---|" * len(heads))
+    lines = [f"| {' | '.join(cells)} |" for cells in table.all_rows]
+    lines.insert(1, "|" + "---|" * len(table.columns))
     return "\n".join([*lines, *(["", "; ".join(table.notes) + "."] if table.notes else [])])
 
 
@@ -107,10 +104,10 @@ def times(folder: Path, name: str) -> str:
     rows: dict[str, list[str]] = {}
     for text in sorted(texts, key=lambda text: list(TITLES.values()).index(text["figure"])):
         rows.setdefault(text["threads"], []).append(f"{text['median']} ±{text['±']}")
-    columns = [Column(TITLES[figure], name) for figure in FIGURES for name in cells["variant"].unique()]
-    first, *_, last = case_notes(cells, 0)
+    columns = ((TITLES[figure], name) for figure in FIGURES for name in cells["variant"].unique())
+    first, *_, last = case_notes(cells)
     rest = [last] if last.startswith("*") else []
-    heads = [Column("", "threads"), *columns]
+    heads = ["threads", *grouped(columns)]
     cells = [[threads, *of] for threads, of in rows.items()]
     return markdown(Table("", heads, cells, [f"µs, {first}", *rest]))
 

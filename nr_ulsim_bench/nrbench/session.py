@@ -112,6 +112,16 @@ def _drop_cut_line(path: Path) -> None:
             os.truncate(path, whole)
 
 
+def earlier(path: Path, read: Callable[[Path], list[LineT]], belongs: Callable[[LineT], bool]) -> list[LineT]:
+    """What an earlier call took. One name must not stand for two things in a report."""
+    lines = read(path) if path.exists() else []
+    for line in lines:
+        if not belongs(line):
+            others = f"runs of another machine, other programs or other options, such as {line}"
+            raise ResultsError(f"{path}: holds {others} ({WAY_OUT})")
+    return lines
+
+
 def append(path: Path, text: str) -> None:
     """A line, which is in the file when this returns."""
     try:
@@ -208,12 +218,13 @@ class Session(Generic[LineT]):
             left = self.planned - self.done
             self.cut = f"{left} runs are left: these machines were lost: {', '.join(lost)}"
 
-    def announce(self, what: str, lanes: Sequence[Lane[LineT]]) -> None:
-        """@param lanes  as run() will have them"""
+    def take(self, what: str, lanes: Sequence[Lane[LineT]]) -> None:
+        """As run(), announced."""
         planned, seconds = sum(lane.planned for lane in lanes), max([0, *(lane.seconds for lane in lanes)])
         before = f", {len(self.lines)} runs are there from before" if self.lines else ""
         about = f"about {clock_text(seconds)}" if planned else "nothing left to do"
         say(f"{what}, {planned} runs to take{before}; {about}")
+        self.run(lanes)
 
     def end(
         self,

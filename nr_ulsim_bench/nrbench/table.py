@@ -12,7 +12,7 @@ from nrbench.judge import N_MIN, RESAMPLES, SEED, Array, Interval, interval_of, 
 Frame = Any  # a DataFrame: its types need a later Python than mypy checks for
 VALUES_MAX = 100_000_000  # that are drawn in all: fewer resamples where there are many values
 RESAMPLES_MIN = 200
-COLUMNS = ("ratio", "ratio_low", "ratio_high", "ratio_repeats", "paired", "verdict", "logs")  # of ratios()
+COLUMNS = ("ratio", "ratio_low", "ratio_high", "ratio_repeats", "paired", "verdict")  # of ratios()
 NO_INTERVAL = (math.nan, math.nan)
 
 
@@ -40,7 +40,7 @@ def medians(values: Frame) -> Frame:
     return pd.DataFrame.from_dict(found, orient="index", dtype=float, columns=columns).rename_axis("group")
 
 
-def ratio_of(value: float, interval: Interval | None, rounds: int, threshold: float) -> dict[str, Any]:
+def ratio_of(value: float, interval: Interval | None, rounds: int, threshold: float = 0.0) -> dict[str, Any]:
     """As columns."""
     low, high = interval or NO_INTERVAL
     return {"ratio": value, "ratio_low": low, "ratio_high": high, "ratio_repeats": rounds,
@@ -61,9 +61,8 @@ def ratios(values: Frame, base: Mapping[Any, Any], threshold: float = 0.0, pairs
 
     @param values  columns group, round, value
     @param base    by group, the group of its baseline. @param pairs  False: never by rounds
-    @return by group: ratio, its interval (NaN: too few rounds), rounds, paired, verdict, logarithms of the
-            resampled ratios. Groups without results on both sides, or with a value that is not above 0, are
-            left out
+    @return by group: ratio, its interval (NaN: too few rounds), rounds, paired, verdict. Groups without
+            results on both sides, or with a value that is not above 0, are left out
     """
     found, resamples = {}, resamples_of(2 * len(values))
     series = dict(iter(values.set_index("round").groupby("group")["value"]))
@@ -76,6 +75,6 @@ def ratios(values: Frame, base: Mapping[Any, Any], threshold: float = 0.0, pairs
         above, below = new.to_numpy(), old.to_numpy()
         drawn = _drawn(above, resamples) / _drawn(below, resamples, SEED if is_paired else SEED + 1)
         count, value = min(len(above), len(below)), float(np.median(above) / np.median(below))
-        more = {"paired": int(is_paired), "logs": np.log(drawn).astype(np.float32)}
-        found[name] = ratio_of(value, interval_of(drawn, count), count, threshold) | more
+        of_group = ratio_of(value, interval_of(drawn, count), count, threshold)
+        found[name] = of_group | {"paired": int(is_paired)}
     return pd.DataFrame.from_dict(found, orient="index", columns=[*COLUMNS])

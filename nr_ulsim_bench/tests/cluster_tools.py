@@ -121,12 +121,11 @@ class Lab:
         return {"NRBENCH_SYSTEM_ROOT": f"{root}", "NRBENCH_MACHINE_LOCK": f"{root}/lock",
                 "XDG_CACHE_HOME": f"{root}/cache", "TMPDIR": f"{root}/tmp"}  # fmt: skip
 
-    def worker(self, name, *words, resources="machine=1", machine=None, **changes):
-        more = ("--resources", resources) if resources else ()
+    def worker(self, name, *words, machine=None, **changes):
         scratch = ("--memory-limit", "0", "--local-directory", self.folder / "scratch" / name)
         alone = ("--nworkers", "1", "--nthreads", "2", "--no-nanny", "--no-dashboard", "--name", name)
         program = (sys.executable, "-m", "distributed.cli.dask_worker", self.address)
-        self.run([*program, *alone, *scratch, *more, *words], name, **self.own(machine or name, **changes))
+        self.run([*program, *alone, *scratch, *words], name, **self.own(machine or name, **changes))
 
     def wait_for_workers(self, count):
         """A client that comes earlier may end before the last of them has joined."""

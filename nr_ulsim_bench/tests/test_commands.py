@@ -124,12 +124,6 @@ def test_runs_that_failed_are_taken_again(sweep, tmp_path):
     assert "1 failed runs were taken again" in (tmp_path / "out" / "report.txt").read_text()
 
 
-def test_a_plan_is_shown_and_nothing_is_run(sweep, tmp_path):
-    said = nrbench(*sweep(2, "--dry-run"), "--cases", "slides,mimo", "--trials", "9")
-    check("part-sweep-plan.txt", plain("\n".join(sorted(said.splitlines())), tmp_path))
-    assert not (tmp_path / "out").exists() and not (tmp_path / "new" / "asked").exists()
-
-
 def test_recorded_slots_on_each_pool(programs, tmp_path):
     """A sweep without builds."""
     words = ("sweep", "--program", programs / "ws-bench", "--data", DATA, "--backends", "ws,mutex-per-worker")
@@ -311,12 +305,6 @@ def test_a_radio_session_that_searches_the_capacity(radio, tmp_path):
     check("part-radio-capacity.txt", radio_report(tmp_path / "out"))
     tried = Counter(run["spin"] for run in lines(tmp_path / "out" / "radio.ndjson"))
     assert tried == {"none": 8, "off": 8, "auto": 8}
-
-
-def test_a_radio_session_is_shown_and_nothing_is_run(radio, tmp_path):
-    said = nrbench(*radio, "--timescale", "0.2,0.3", "--runs", "2", "--prb", "273", "--dry-run")
-    check("part-radio-plan.txt", plain("\n".join(sorted(said.splitlines())), tmp_path))
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.alone

@@ -50,8 +50,8 @@ def a_pair(folder, cell=OLD, behaviour=None):
 def recorded(one):
     """As a session writes it."""
     step = Step(0, one.cell, one.timescale)
-    shared = session.Plan([], 1, 1, one.seconds, []).shared
-    taken = session.take(one.programs, {"sweep": "0" * 12, "host": HOST, **shared}, step)
+    fields = session.Campaign([], 1, 1, one.seconds, []).fields("0" * 12, HOST)
+    (taken,) = session.take(one.programs, fields, step)
     return RadioRun.model_validate_json(taken.model_dump_json())
 
 

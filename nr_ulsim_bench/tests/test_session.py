@@ -72,13 +72,10 @@ def test_each_line_is_there_at_once_and_the_next_call_takes_the_rest(tmp_path):
     assert (made.taken, lines, warnings, status) == ([3], [1, 2, 3], [], OK)
 
 
-def test_a_whole_line_without_an_end_stays(tmp_path):
+def test_a_whole_line_without_an_end_stays_and_one_that_was_cut_short_goes(tmp_path):
     (tmp_path / OUT).write_text("1\n7")
     with session.results_of(tmp_path, OUT) as path:
         assert path.read_text() == "1\n7\n"
-
-
-def test_a_line_that_was_cut_short_goes(tmp_path):
     (tmp_path / OUT).write_text('1\n{"a"')
     with session.results_of(tmp_path, OUT):
         play(tmp_path, [1, 2])

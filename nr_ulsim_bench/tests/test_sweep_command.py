@@ -7,7 +7,7 @@ import re
 import pytest
 from fake import a_program
 from golden_files import ROOT
-from made_up import HOST, NEW_POOL, nrbench, run, write
+from made_up import HOST, NEW_POOL, nrbench
 
 from nrbench.cluster.machines import ROOT_VARIABLE
 from nrbench.sweep import nr_ulsim, session
@@ -93,13 +93,3 @@ def test_figures_that_oai_publishes_stand_beside_those_of_both_simulators(builds
     assert {run.environment["LUA_SCHED_UL"] for run in runs} == {"x.lua"}
     assert {run.options[-1] for run in runs} == {"-C0", "-Xn", "-C8", "-X" + ",".join(["-1"] * 8)}
     assert {run.pool for run in runs} == {"old", "new", "inline"}
-
-
-def test_quantiles_of_slots_are_in_a_table_where_oai_prints_them(tmp_path, no_pictures):
-    """As develop does."""
-    figures = {"rx_us": 105.0, "rx_q1_us": 90.0, "rx_median_us": 100.0, "rx_max_us": 400.0}
-    runs = [run(pool, 0, 1, figures=figures) for pool in ("old", "new")]
-    nrbench("report", write(tmp_path / "runs.ndjson", runs), "--out", tmp_path)
-    text = (tmp_path / "report.txt").read_text(encoding="utf-8")
-    table = text.partition("Whole RX: the slots of a run, µs")[2]
-    assert re.search(r"threads +variant +q1 +median +max\n.*\n +2 +old +90.0 +100 +400\n", table), text

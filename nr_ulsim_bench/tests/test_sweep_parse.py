@@ -11,8 +11,6 @@ from nrbench.sweep.parse import OutputError, parse
 
 OUTPUTS = Path(__file__).resolve().parent / "outputs"
 OPTIONS = ("-n20", "-P", "-C2")
-WS = "thread_pool_ws 0.1.0: shape {}, pool gNB-tpool: {}"
-TWO_WORKERS = "2 workers (0 pinned, 2 real-time) on 2 CPUs, spin auto (at most 10 % of a core each)"
 
 
 def output(name):
@@ -30,18 +28,6 @@ def test_figures_are_those_that_the_run_printed(name):
     assert found.oai == name.partition("-")[0]
     derived = {"v2.0.0": ("symbol_processing_us", "decoding_us"), "v2.1.0": ("decoding_us",)}
     assert found.derived == derived.get(found.oai, ())
-
-
-@pytest.mark.parametrize(
-    "name, pool",
-    [
-        ("v2.1.0-new-2-threads", WS.format("A", TWO_WORKERS)),
-        ("v2.3.0-new-inline", WS.format("B2", "no workers, tasks run inline")),
-        ("v2.3.0-old-2-threads", None),
-    ],
-)
-def test_which_pool(name, pool):
-    assert parse(output(name), options=OPTIONS).pool == pool
 
 
 def test_the_transmitter_of_nr_dlsim():
@@ -158,7 +144,7 @@ def newest(distribution):
     return text.replace("gNB RX\n", f"gNB RX\n{STEPS}")
 
 
-def test_the_newest_form_has_a_real_distribution(capsys):
+def test_the_newest_form_has_a_real_distribution():
     text = newest(EMPTY.replace("=0.00", "=950.00").replace("median=950", "median=1010"))
     found = parse(text, options=OPTIONS)
     assert found.oai == "develop"
@@ -169,22 +155,6 @@ def test_the_newest_form_has_a_real_distribution(capsys):
     assert set(found.figures) <= set(FIGURES)
     empty = parse(newest(EMPTY), options=OPTIONS).figures
     assert "rx_q1_us" not in empty and empty["rx_max_us"] == 1900.25
-    assert not capsys.readouterr().err
-
-
-@pytest.mark.parametrize("name", sorted({path.stem for path in OUTPUTS.glob("*-old-2*.txt")}))
-def test_a_statistic_that_is_not_understood_is_said_once(name, capsys, monkeypatch):
-    monkeypatch.setattr("nrbench.progress._unread", set())
-    text = output(name)
-    parse(text, options=OPTIONS)
-    assert not capsys.readouterr().err
-    lines = "Total PHY proc rx  1.00 s (20 trials)", "|__ ULSCH equalisation   {}.00 us ( 20 trials)"
-    text = text.replace("std=", "p99=").replace("\n|__ RX PUSCH", "\n".join(("", *lines, "|__ RX PUSCH")), 1)
-    for us in (3, 14):
-        assert "rx_std_us" not in parse(text.replace("{}", str(us)), options=OPTIONS).figures
-    said = [line.split("understand: ")[1] for line in capsys.readouterr().err.splitlines()]
-    assert len(said) == 3 and said[0].startswith("'Statistics p99="), said
-    assert said[1:] == [repr(lines[0]), repr(lines[1].format(3))]
 
 
 def test_colours_line_ends_and_what_other_threads_print_do_not_matter():

@@ -19,17 +19,6 @@ def run(script, tmp_path, cpus_of_each=(None,), limit_s=600):
     return run_at_once([sys.executable, "-c", script], folder=tmp_path, **more)
 
 
-def test_output_of_both_streams_and_costs(tmp_path):
-    script = (
-        "import sys; print('a', flush=True); print('b', file=sys.stderr, flush=True)\n"
-        "sum(range(10**6)); sys.exit(3)"
-    )
-    (ended,) = run(script, tmp_path)
-    assert ended.output == "a\nb\n" and ended.last_line == "b"
-    assert (ended.exit_code, ended.hung) == (3, False)
-    assert ended.usage.ru_utime > 0 and ended.wall_s > 0 and ended.usage.ru_maxrss > 1024
-
-
 PAIR = "import os, time; open(f'pid-{os.getpid()}', 'w').close(); "
 
 
@@ -73,8 +62,3 @@ def test_bytes_that_are_no_text_and_endless_output(tmp_path):
     script = f"import sys; sys.stdout.buffer.write(b'x' * {OUTPUT_MAX_BYTES} + b'\\xb5s end\\n')"
     (ended,) = run(script, tmp_path)
     assert ended.output.endswith("\ufffds end\n") and len(ended.output) <= OUTPUT_MAX_BYTES
-
-
-def test_a_program_that_cannot_be_started(tmp_path):
-    with pytest.raises(OSError, match="No such file"):
-        run_at_once(["absent"], folder=tmp_path, environment={}, limit_s=1, cpus_of_each=[None])

@@ -8,7 +8,6 @@ import pytest
 from nrbench.backends import BACKENDS, Present
 from nrbench.sweep.figures import DECODING, RX, SYMBOLS
 from nrbench.sweep.options import Options
-from nrbench.sweep.record import INLINE
 from nrbench.sweep.replay import Phase, SlotFile, bounds_us, burst_figures, choose_files, make_settings, take
 
 SLOTS = (
@@ -79,13 +78,6 @@ def test_bursts_of_one_name_are_summed(slot_file):
 def test_bursts_of_slots_that_are_not_alike_say_nothing(slot_file):
     other = SlotFile(slot_file.path, (*SLOTS, SLOTS[0][:2]))
     assert burst_figures(other, BURSTS) == {}
-
-
-def test_settings_are_each_pool_with_each_number_of_threads_and_ours_with_each_mode(slot_file):
-    settings = made([slot_file], pools("ws", "alone", "glib"), options(spins=("off", "hot")))
-    of_pools = [(variant, threads) for variant in ("ws off", "ws hot", "glib") for threads in (1, 2)]
-    assert [(s.variant, s.threads) for s in settings] == [(INLINE, 0), *of_pools]
-    assert {s.repeats for s in settings} == {3}
 
 
 def test_other_slots_under_the_same_name_are_other_options(slot_file, tmp_path):

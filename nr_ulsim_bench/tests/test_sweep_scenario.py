@@ -94,7 +94,7 @@ def test_whole_scenarios_and_some_of_their_cases(tmp_path):
 @pytest.mark.parametrize(
     "text, error",
     [
-        ("nothing", "nothing: neither a file nor a scenario; there are: downlink, kpi, mimo, oai-ci,"),
+        ("nothing", "nothing: neither a file nor a scenario; there are: downlink, kpi, mimo, oai-ci, "),
         ("quick:prb106", "quick: has no case 'prb106'; there are: prb106-mcs9, prb273-mcs25"),
         ("quick,misc.test1", "quick: has no case 'misc.test1'"),
         ("", ": neither a file nor a scenario"),

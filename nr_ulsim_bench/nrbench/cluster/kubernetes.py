@@ -11,18 +11,17 @@ import subprocess
 import tempfile
 import time
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
-from typing import Any, Callable, Iterator
+from typing import Any, Iterator
 
 from nrbench.driver import BenchError
 from nrbench.record import Strict
+from nrbench.sweep.parse import last_line
 
 LOOPBACK = "127.0.0.1"
 PORT = 8786  # of the service
 TUNNEL_S, ANSWER_S, LOOK_S = 90.0, 60.0, 0.05  # kubectl itself waits 60 s for the scheduler's pod
 FILES = {"tls_ca_file": "ca.crt", "tls_client_cert": "tls.crt", "tls_client_key": "tls.key"}  # of the secret
-USUAL = ("Forwarding from ", "Handling connection ")  # lines of kubectl that are no complaints
 FORWARDS = re.compile(rf"Forwarding from {re.escape(LOOPBACK)}:(\d+) ")
 
 
@@ -65,28 +64,22 @@ def nodes(wanted: Kubernetes) -> int:
     return sum(map(int, filter(str.isdecimal, done.stdout.split()))) or 1
 
 
-def complaints(log: str) -> list[str]:
-    """kubectl's last one."""
-    lines = Path(log).read_text(errors="replace").splitlines()
-    return [line for line in lines if line.strip() and not line.startswith(USUAL)][-1:]
-
-
 @contextmanager
-def tunnel(wanted: Kubernetes) -> Iterator[tuple[str, Callable[[], list[str]]]]:
+def tunnel(wanted: Kubernetes) -> Iterator[str]:
     """kubectl port-forward. It goes on when a connection fails, and ends when the pod is gone.
 
-    @return the address here, and what returns kubectl's last complaint"""
+    @return the address here"""
     words = wanted.kubectl("port-forward", f"--address={LOOPBACK}", f"service/{wanted.service}", f":{PORT}")
     with tempfile.NamedTemporaryFile() as log:
         inputs: Any = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
         process = subprocess.Popen(words, start_new_session=True, **inputs)
         try:
             until = time.monotonic() + TUNNEL_S
-            while not (found := FORWARDS.search(Path(log.name).read_text(errors="replace"))):
+            while not (found := FORWARDS.search(text := Path(log.name).read_text(errors="replace"))):
                 if process.poll() is not None or time.monotonic() > until:
-                    raise BenchError(f"no tunnel: {(complaints(log.name) or ['no output'])[0]}")
+                    raise BenchError(f"no tunnel: {last_line(text)}")
                 time.sleep(LOOK_S)
-            yield f"tls://{LOOPBACK}:{found[1]}", partial(complaints, log.name)
+            yield f"tls://{LOOPBACK}:{found[1]}"
         finally:
             process.kill()
             process.wait()

@@ -25,13 +25,10 @@ _SHARED = stat.S_ISVTX | stat.S_IWOTH
 
 def lock_path() -> Path:
     """The first folder in which every user may make a file, and none may remove another's."""
-    if os.environ.get(VARIABLE):
-        return Path(os.environ[VARIABLE])
-    for folder in FOLDERS:
-        with contextlib.suppress(OSError):
-            if folder.stat().st_mode & _SHARED == _SHARED:
-                return folder / NAME
-    return FOLDERS[-1] / NAME
+    if given := os.environ.get(VARIABLE):
+        return Path(given)
+    shared = (one for one in FOLDERS if one.is_dir() and one.stat().st_mode & _SHARED == _SHARED)
+    return next(shared, FOLDERS[-1]) / NAME
 
 
 def _try(path: Path) -> int | None:

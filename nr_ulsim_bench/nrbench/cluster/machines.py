@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A machine of a cluster, and what its worker answers about it."""
 
+import asyncio
 import hashlib
 import os
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Iterable
+from typing import Any, Callable, Iterable, TypeVar
 
 from nrbench import host
+from nrbench.cluster.lock import machine_lock
 from nrbench.facts import boot_id
 from nrbench.progress import say
 from nrbench.record import Host
+from nrbench.session import MachineLost
 from nrbench.system import System
 
+T = TypeVar("T")
 ROOT_VARIABLE = "NRBENCH_SYSTEM_ROOT"  # for tests: a made-up machine's /proc and /sys lie below it
 NODE_VARIABLE = "SLURMD_NODENAME"  # of a job of Slurm
 
@@ -36,6 +40,23 @@ def about_here() -> Machine:
     """Runs on a machine while nothing is measured there."""
     system, node = system_here(), os.environ.get(NODE_VARIABLE, "")
     return Machine(host.describe(None, system), boot_id(system), host.commit(Path(__file__).parent), node)
+
+
+def under_lock(function: Callable[..., T], *arguments: Any) -> T:
+    """@raise MachineLost  whatever the function raises, which the client need not know"""
+    try:
+        with machine_lock():
+            return function(*arguments)
+    except MachineLost:
+        raise
+    except Exception as error:
+        raise MachineLost(f"{type(error).__name__}: {error}".removesuffix(": ")) from error
+
+
+async def run_here(function: Callable[..., T], *arguments: Any, dask_worker: Any) -> T:
+    """On a machine, in a thread of its worker, which goes on to answer the scheduler."""
+    threads, loop = dask_worker.executors["default"], asyncio.get_running_loop()
+    return await loop.run_in_executor(threads, under_lock, function, *arguments)
 
 
 def one_each(machines: Iterable[Machine]) -> list[Machine]:

@@ -73,7 +73,7 @@ def keywords(slurm: Slurm) -> dict[str, Any]:
         "job_directives_skip": ["--cpus-per-task", "--mem", *([] if slurm.time else ["-t "])],
         "job_extra_directives": ["--exclusive", "--nodes=1", *slurm.directives],
         "job_script_prologue": _prologue(slurm),
-        "worker_extra_args": ["--resources", "machine=1", "--no-dashboard"],
+        "worker_extra_args": ["--no-dashboard"],
         "scheduler_options": {"dashboard": False, **place},
         "shared_temp_directory": slurm.folder or _keys(),
         "log_directory": slurm.logs,

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Opens the cluster that --cluster names: by Dask's own cluster classes, or a scheduler that runs already."""
 
-import contextlib
 import logging
-import threading
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor, TimeoutError
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from subprocess import SubprocessError
 from tempfile import TemporaryDirectory
@@ -17,9 +15,7 @@ from typing import Any, Callable, Iterator, NamedTuple, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from nrbench import toml
-from nrbench.cluster.lock import machine_lock
-from nrbench.cluster.machines import Machine, about_here, one_each
-from nrbench.cluster.worker import MACHINE
+from nrbench.cluster.machines import Machine, about_here, one_each, run_here
 from nrbench.driver import BenchError
 from nrbench.needed import require
 from nrbench.progress import say
@@ -30,11 +26,10 @@ T = TypeVar("T")
 Model = TypeVar("Model", bound=BaseModel)
 WAYS = "tcp://SCHEDULER:PORT, tls://SCHEDULER:PORT, ssh:FILE, slurm[:FILE] or kubernetes[:FILE]"
 PACKAGES = ("distributed", "cryptography")
-RESOURCE = "start it with: dask worker ADDRESS --nworkers 1 --nthreads 2 --resources machine=1"
 CONNECT_S, ANSWER_S = 30.0, 60.0
 JOIN_S, OTHERS_S = 60.0, 30.0  # for the first worker; then for the others
-LOOK_S = 1.0  # between two looks at the workers
-MACHINES_MAX = 1000
+LOOK_S = 0.2  # between two looks at the workers
+MACHINES_MAX = 500  # a client of Dask has 512 connections
 # Of a scheduler that this process starts: when it gives up a worker that is silent.
 SILENT = {"distributed.scheduler.worker-ttl": "60s"}
 
@@ -58,120 +53,82 @@ def read_configuration(path: str, model: type[Model]) -> Model:
         raise BenchError(first_error(error)) from error
 
 
-def under_lock(function: Callable[..., T], *arguments: Any) -> T:
-    """Runs on a machine."""
-    with machine_lock():
-        return function(*arguments)
-
-
-class Link(NamedTuple):
+@dataclass(frozen=True)
+class Link:
     """To a scheduler."""
 
     client: Any  # of Dask
     expected: int = 1  # workers that may be there or still join
     first_s: float | None = None  # time for the first one; None: JOIN_S
     why: Callable[[], list[str]] = list  # one reason for each worker that will not come or has ended
-    complaints: Callable[[], list[str]] = list  # what else may be the reason
-
-
-class Cluster:
-    """Machines behind a Dask client. Each has a thread here that waits for it: the pool's."""
-
-    def __init__(self, link: Link, pool: ThreadPoolExecutor) -> None:
-        self.link, self.pool = link, pool
-        self._looking = threading.Lock()
-        self._seen: tuple[float, dict[str, Any] | None] = (-LOOK_S, None)  # when, and all workers
-        self._wait(JOIN_S if link.first_s is None else link.first_s)
-        self.machines = self._ask()
-
-    def _workers(self) -> dict[str, Any]:
-        """By address; not older than LOOK_S, and asked once, however many threads ask."""
-        with self._looking:
-            if time.monotonic() - self._seen[0] >= LOOK_S:
-                client, workers = self.link.client, None
-                with contextlib.suppress(Exception):  # whatever Dask and the network raise
-                    answer = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=ANSWER_S)
-                    workers = answer["workers"]
-                self._seen = time.monotonic(), workers
-            if self._seen[1] is None:
-                raise self._lost("the scheduler does not answer")
-            return self._seen[1]
-
-    def _lost(self, otherwise: str) -> MachineLost:
-        return MachineLost("; ".join([*self.link.why(), *self.link.complaints()]) or otherwise)
-
-    def _wait(self, first_s: float) -> None:
-        """Until all expected workers have joined, or one and the time is over."""
-        until, there = time.monotonic() + first_s, 0
-        while self.link.expected - len(self.link.why()) > there and time.monotonic() < until:
-            time.sleep(LOOK_S / 5)
-            before, there = there, len(self._workers())
-            if there and not before:
-                until = time.monotonic() + OTHERS_S
-        if not there:
-            reasons = sorted({*self.link.why(), *self.link.complaints()})
-            reason = f" ({'; '.join(reasons)})" if reasons else ""
-            raise BenchError(f"no host can be used: no worker has joined in time{reason}")
-        for text in self.link.why():
-            say(text)
-
-    def _ask(self) -> list[Machine]:
-        """One worker a machine."""
-        asked = []
-        for address, about in self._workers().items():
-            name = str(about["name"]).rpartition("/")[2]
-            if about.get("resources", {}).get("machine"):
-                asked.append((name, address, self.pool.submit(self.run_on, address, about_here)))
-            else:
-                say(f"{name}: left out: its worker has no resource 'machine'; {RESOURCE}")
-        found, until = [], time.monotonic() + ANSWER_S
-        for name, address, future in asked:
-            try:
-                one = future.result(timeout=max(0.0, until - time.monotonic()))
-            except TimeoutError:
-                say(f"{name}: left out: no answer within {ANSWER_S:.0f} s; is another measurement running?")
-            except MachineLost as error:
-                say(f"{name}: left out: {error}")
-            else:
-                name = one.node or name  # dask-jobqueue numbers its workers: the next call has others
-                about = one.host.model_copy(update={"label": f"{name}: {one.host.label}"})
-                found.append(replace(one, name=name, address=address, host=about))
-        machines = one_each(found)
-        if not machines:
-            raise BenchError("no host can be used")
-        return machines
 
     def run_on(self, address: str, function: Callable[..., T], *arguments: Any) -> T:
         """Blocks until the function has run on that machine, once, while no other measurement ran there.
 
         @raise MachineLost  the machine, its worker or the scheduler is gone, or software there fails"""
-        from distributed import CancelledError
-
         try:
-            return self._result(address, function, *arguments)
+            answer: T = self.client.run(run_here, function, *arguments, workers=[address])[address]
+            return answer
         except MachineLost:
             raise
-        except CancelledError as error:
-            raise self._lost("the scheduler is gone") from error
-        except Exception as error:  # whatever Dask, the network and a worker's own software raise
-            if isinstance(error, ImportError) and "nrbench" in str(error):
-                raise MachineLost("its worker's Python has no nrbench, or another version of it") from error
-            raise MachineLost(f"{type(error).__name__}: {error}".removesuffix(": ")) from error
+        except (AttributeError, ImportError) as error:
+            raise MachineLost("its worker's Python has no nrbench, or another version of it") from error
+        except Exception as error:  # whatever Dask and the network raise
+            time.sleep(LOOK_S)  # then the client has noticed the end of the scheduler, too
+            if self.client.status == "running":
+                raise MachineLost("its worker is gone") from error
+            raise MachineLost("the scheduler is gone") from error
 
-    def _result(self, address: str, function: Callable[..., T], *arguments: Any) -> T:
-        from distributed import TimeoutError as Later
 
-        future = self.link.client.submit(
-            under_lock, function, *arguments, workers=[address], allow_other_workers=False,
-            resources=MACHINE, pure=False, retries=0,
-        )  # fmt: skip
-        while future.status == "pending":
-            with contextlib.suppress(Later):
-                future.exception(timeout=LOOK_S)  # waits, and brings no data
-            if future.status == "pending" and address not in self._workers():
-                raise MachineLost("its worker is gone")  # the task would wait for it to return
-        result: T = future.result(timeout=ANSWER_S)
-        return result
+def joined(link: Link) -> dict[str, Any]:
+    """All workers by address, when those that are expected have joined, or one and the time is over."""
+    first_s = JOIN_S if link.first_s is None else link.first_s
+    until, there = time.monotonic() + first_s, dict[str, Any]()
+    while link.expected - len(link.why()) > len(there) and time.monotonic() < until:
+        time.sleep(LOOK_S)
+        before, client = there, link.client
+        there = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=ANSWER_S)["workers"]
+        if there and not before:
+            until = time.monotonic() + OTHERS_S
+    if not there:
+        reasons = "; ".join(sorted(set(link.why())))
+        why = f" ({reasons})" if reasons else ""
+        raise BenchError(f"no host can be used: no worker has joined in time{why}")
+    for text in link.why():
+        say(text)
+    return there
+
+
+def machines_of(link: Link, pool: ThreadPoolExecutor) -> list[Machine]:
+    """One worker a machine."""
+    asked = [
+        (str(about["name"]).rpartition("/")[2], address, pool.submit(link.run_on, address, about_here))
+        for address, about in joined(link).items()
+    ]
+    found, until = [], time.monotonic() + ANSWER_S
+    for name, address, future in asked:
+        try:
+            one = future.result(timeout=max(0.0, until - time.monotonic()))
+        except TimeoutError:
+            say(f"{name}: left out: no answer within {ANSWER_S:.0f} s; is another measurement running?")
+        except MachineLost as error:
+            say(f"{name}: left out: {error}")
+        else:
+            name = one.node or name  # dask-jobqueue numbers its workers: the next call has others
+            about = one.host.model_copy(update={"label": f"{name}: {one.host.label}"})
+            found.append(replace(one, name=name, address=address, host=about))
+    machines = one_each(found)
+    if not machines:
+        raise BenchError("no host can be used")
+    return machines
+
+
+class Cluster(NamedTuple):
+    """Machines behind a Dask client. Each has a thread here that waits for it: the pool's."""
+
+    link: Link
+    pool: ThreadPoolExecutor
+    machines: list[Machine]
 
     def on_each(self, function: Callable[[Machine], T]) -> Iterator[tuple[Machine, T | MachineLost]]:
         """At the same time."""
@@ -216,8 +173,8 @@ def _kubernetes(path: str, stack: ExitStack) -> Link:
 
     wanted = read_configuration(path, kubernetes.Kubernetes)
     security = kubernetes.credentials(wanted)
-    address, why = stack.enter_context(kubernetes.tunnel(wanted))
-    return Link(connected(stack, address, security=security), kubernetes.nodes(wanted), complaints=why)
+    address = stack.enter_context(kubernetes.tunnel(wanted))
+    return Link(connected(stack, address, security=security), kubernetes.nodes(wanted))
 
 
 _OPEN = {"tcp": _address, "tls": _address, "ssh": _ssh, "slurm": _slurm, "kubernetes": _kubernetes}
@@ -245,7 +202,8 @@ def open_cluster(text: str) -> Iterator[Cluster]:
         stack.enter_context(dask.config.set({"temporary-directory": folder} | SILENT))
         pool = stack.enter_context(ThreadPoolExecutor(MACHINES_MAX))  # its threads end with the client
         try:
-            cluster = Cluster(_OPEN[way](argument, stack), pool)
+            link = _OPEN[way](argument, stack)
+            cluster = Cluster(link, pool, machines_of(link, pool))
         except (OSError, RuntimeError, SubprocessError, TypeError, ValueError) as error:  # Dask's, too
             raise BenchError(f"--cluster {text}: {error}") from error
         yield cluster

@@ -12,7 +12,6 @@ import tempfile
 import threading
 from typing import Any
 
-MACHINE = {"machine": 1}  # the resource that a measurement takes whole
 # A profiler that looks every 10 ms, and other work beside what is measured, are off.
 QUIET = {
     "distributed.worker.profile.enabled": False,
@@ -37,7 +36,7 @@ async def _serve(orders: dict[str, Any], scratch: str) -> None:
     )  # fmt: skip
     async with Worker(
         orders["scheduler"], name=orders["name"], host="127.0.0.1", port=orders["port"], protocol="tls",
-        contact_address=orders["contact"], nthreads=THREADS, resources=MACHINE, security=security,
+        contact_address=orders["contact"], nthreads=THREADS, security=security,
         local_directory=scratch, memory_limit=0, dashboard=False, death_timeout=60,
     ) as worker:  # fmt: skip
         loop, over = asyncio.get_running_loop(), asyncio.Event()

@@ -79,7 +79,7 @@ def across(spec: str, measure: bool, as_json: bool) -> int:
 
     hosts: list[dict[str, Any]] = []
     with open_cluster(spec) as cluster:
-        every = cluster.on_each(lambda one: cluster.run_on(one.address, examine_here, measure))
+        every = cluster.on_each(lambda one: cluster.link.run_on(one.address, examine_here, measure))
         for one, answer in every:
             lost = {"error": str(answer), "worst": "bad", "findings": []}
             hosts.append({"name": one.name} | (lost if isinstance(answer, MachineLost) else answer))

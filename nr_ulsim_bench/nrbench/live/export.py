@@ -8,7 +8,7 @@ import threading
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import accumulate
-from typing import Any, Sequence
+from typing import Sequence
 
 from nrbench.live.page import DEADLINE_AUTO, MODES, UNSEEN, LiveError, Page, Pool, bucket_end_s, of_kind
 from nrbench.live.processes import find
@@ -41,7 +41,6 @@ STARTS = "Time from a burst's first push to its first task on a worker. The sum 
 OVER = "Time of late bursts over their limits. The sum is to within an eighth."
 NOT_YET = "Late bursts that are not examined yet, or were late faster than that could be done."
 LOOK = threading.Lock()  # two that ask at once look one after the other
-CLIENTS = 64  # at once
 
 
 Labels = dict[str, object]
@@ -127,20 +126,12 @@ class Answer(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """Of too many clients the oldest goes: they may not keep all descriptors by saying little."""
+    """On a socket that listens already, of both families."""
 
     def __init__(self, listening: socket.socket) -> None:
         super().__init__(listening.getsockname(), Answer, bind_and_activate=False)
         self.socket.close()
-        self.socket, self.clients = listening, list[socket.socket]()
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        self.clients = [one for one in self.clients if one.fileno() >= 0]
-        if len(self.clients) >= CLIENTS:
-            with suppress(OSError):
-                self.clients.pop(0).shutdown(socket.SHUT_RDWR)
-        self.clients.append(request)
-        super().process_request(request, client_address)
+        self.socket = listening
 
 
 def server(listen: str) -> Server:

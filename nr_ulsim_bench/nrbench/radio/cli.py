@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command `nrbench radio`."""
 
-import functools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -75,33 +74,24 @@ def radio(options: Options) -> int | None:
     run came to its end; 2 = it could not be done; 130 = interrupted."""
     from nrbench.radio import session, softmodem
     from nrbench.radio.report import report
-    from nrbench.session import OK, session_id
     from nrbench.system import System
 
     options.check()
     if options.report:
         report(read_all(options.report), options.out)
-        return OK
+        return 0
     timescales = options.timescales()
     builds = {pool: path for pool in POOLS if (path := getattr(options, pool))}
     programs = softmodem.find_all(builds, options.oai, options.any_pool)
     cells = softmodem.cells(programs, options.pools, options.spins, options.prb, options.noise)
     if not cells:
         raise ValueError("--old, --new: no gNB and UE of the pools of --pools")
-    of_plan = (options.runs, options.seed, options.seconds, timescales, options.capacity)
-    plan = session.Plan(cells, *of_plan, options.environment)
-    sha256 = sorted({program.build.sha256 for program in programs.values()})
-    what = {"programs": sha256, "search": options.capacity, "seed": plan.seed, **plan.shared}
-    if options.cluster and not options.dry_run:
+    of_runs = (options.runs, options.seed, options.seconds, timescales, options.capacity)
+    campaign = session.Campaign(cells, *of_runs, options.environment)
+    if options.cluster:
         from nrbench.cluster import work  # loads Dask
 
-        name = session_id("cluster", "radio", what)
-        return work.radio(options.cluster, name, plan, programs, options.out, options.fresh)
+        return work.radio(options.cluster, campaign, programs, options.out, options.fresh)
+    softmodem.check_privileges(System())
     about = host.describe(options.label)
-    name = session_id("cluster" if options.cluster else about.id, "radio", what)
-    if not options.cluster:
-        softmodem.check_privileges(System())
-    commit = host.commit(Path(__file__).parent)
-    shared = {"sweep": name, "host": about, "commit": commit, **plan.shared}
-    take = functools.partial(session.take, programs, shared)
-    return session.carry_out(name, plan, take, options.out, options.fresh, options.dry_run)
+    return session.carry_out(campaign, programs, about, options.out, options.fresh)

@@ -35,9 +35,6 @@ class Step(Known):
 
     count: Count
     us_mean: Time  # wall time
-    # Since the program's start. The deciles, and so the ninth, are of OAI's develop.
-    us_max: Time | None = None
-    us_p90: Time | None = None
 
 
 class Side(Known):

@@ -7,14 +7,11 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Iterator, Sequence
 
-from rich.console import Group, RenderableType
-from rich.text import Text
-
-from nrbench.host import is_busy
+from nrbench import render
+from nrbench.host import busy_note
 from nrbench.radio.record import LOST_MAX, SIDES, RadioRun
 from nrbench.radio.tables import tables
-from nrbench.record import ResultsError
-from nrbench.render import Page, Section, console, indented, parts, to_text, write_page
+from nrbench.render import Page, Section
 from nrbench.sweep.configuration import OAI_POOL, is_wrong
 from nrbench.sweep.facts import host_differences, host_facts
 
@@ -46,9 +43,7 @@ def _mixtures(runs: Sequence[RadioRun]) -> Iterator[str]:
         values = dict.fromkeys(_text(run, name) for run in runs)
         if len(values) > 1:
             yield f"runs with different {name} taken together: {', '.join(values)}"
-    load, cpus = runs[0].host.load, runs[0].host.cores_online
-    if is_busy(load, cpus):
-        yield f"the machine was busy when the runs began (load {load:.1f} on {cpus} CPUs)"
+    yield from busy_note(runs[0].host.load, runs[0].host.cores_online)
     wrong = {}
     for run in runs:
         for name, side in run.sides.items():
@@ -56,16 +51,6 @@ def _mixtures(runs: Sequence[RadioRun]) -> Iterator[str]:
             if side.steady and is_wrong(pool, line):
                 wrong[name, pool] = f"(program {side.program}) has {line or OAI_POOL}"
     yield from (f"the {SIDES[name]} given as --{pool} {text}" for (name, pool), text in wrong.items())
-
-
-def screen(hosts: Hosts, warnings: Sequence[str]) -> Iterator[RenderableType]:
-    """All that is printed, in order."""
-    for label, runs in hosts:
-        yield Text(f"{label}\n", style="bold underline")
-        for table in tables(runs):
-            yield from parts(table)
-    yield indented(RULE, "dim")
-    yield from (Text(f"WARNING: {warning}", style="yellow") for warning in warnings)
 
 
 def _facts(runs: Sequence[RadioRun]) -> Iterator[tuple[str, str]]:
@@ -98,11 +83,8 @@ def report(runs: Sequence[RadioRun], out: Path, warnings: Sequence[str] = ()) ->
     @param warnings shown before those that the runs themselves give rise to"""
     hosts = by_host(runs)
     warnings = [*warnings, *(f"{label}: {text}" for label, of in hosts for text in _mixtures(of))]
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        (out / "report.txt").write_text(to_text(screen(hosts, warnings)), encoding="utf-8")
-        write_page(out / "report.html", _page(hosts, warnings))
-    except OSError as error:
-        raise ResultsError(f"{error.filename or out}: {error.strerror}") from error
-    console().print(Group(*screen(hosts, warnings)), crop=False)
-    print(f"\nwritten to {out}/: report.html report.txt")
+    page = _page(hosts, warnings)
+    with render.written_to(out):
+        names = render.write_report(out, page)
+    render.show(page)
+    print(f"\nwritten to {out}/: {' '.join(names)}")

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The runs of `nrbench radio`: which are planned, how one is taken, and the way to the report."""
 
-import os
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any, Callable, Iterator, Mapping, NamedTuple, Sequence
 
+from nrbench.host import commit
 from nrbench.radio import pair
 from nrbench.radio.capacity import Limits, next_timescale
 from nrbench.radio.record import RUNS, Cell, RadioRun, read_runs
 from nrbench.radio.report import report
 from nrbench.radio.softmodem import Pair, Programs
-from nrbench.record import ResultsError, now
-from nrbench.session import OK, WAY_OUT, Lane, Session, in_rounds, results_of
+from nrbench.record import Host, now
+from nrbench.session import Lane, Session, earlier, in_rounds, results_of, session_id
 
 START_S = 15.0  # of a run beside its steady stretch: both programs start and attach
 
@@ -28,7 +29,7 @@ class Step(NamedTuple):
         return f"{self.cell.pools}, {self.cell.prb} PRB, timescale {self.timescale:g}"
 
 
-class Plan(NamedTuple):
+class Campaign(NamedTuple):
     """Each round has each cell at each timescale. In a search it has each cell once, at a timescale between
     two limits that the cell's runs so far decide."""
 
@@ -40,76 +41,67 @@ class Plan(NamedTuple):
     search: bool = False
     environment: tuple[tuple[str, str], ...] = ()  # for both programs of all runs
 
+    def id_for(self, machine: str, programs: Programs) -> str:
+        sha256 = sorted({program.build.sha256 for program in programs.values()})
+        what = {"programs": sha256, "search": self.search, "seed": self.seed}
+        return session_id(machine, "radio", {**what, **self._shared})
+
     @property
-    def shared(self) -> dict[str, Any]:
-        """Fields of all runs."""
+    def _shared(self) -> dict[str, Any]:
         return {"seconds": self.seconds, "environment": dict(self.environment)}
 
-    def steps(self, runs: Sequence[RadioRun]) -> Iterator[Step]:
-        """Those that are left. A longer session continues a shorter one.
+    def fields(self, name: str, about: Host) -> dict[str, Any]:
+        """Of all runs of a machine."""
+        return {"sweep": name, "host": about, "commit": commit(Path(__file__).parent), **self._shared}
 
-        @param runs  those that are there; it grows while steps are taken"""
+    def steps(self, host: str, lines: Sequence[RadioRun]) -> Iterator[Step]:
+        """Those that are left on a host. A longer session continues a shorter one.
+
+        @param lines  the runs that are there; it grows while steps are taken"""
         places = list(product(self.cells, (None,) if self.search else self.timescales))
-        there = {(run.round, run.cell, None if self.search else run.timescale) for run in runs}
+        own = [run for run in lines if run.host.id == host]
+        there = {(run.round, run.cell, None if self.search else run.timescale) for run in own}
         for number, (cell, timescale) in in_rounds(places, self.rounds, self.seed):
             if (number, cell, timescale) in there:
                 continue
             if timescale is None:
-                own = [run for run in runs if run.cell == cell]
-                timescale = next_timescale(own, Limits(*self.timescales))
+                of_cell = [run for run in lines if run.cell == cell and run.host.id == host]
+                timescale = next_timescale(of_cell, Limits(*self.timescales))
             yield Step(number, cell, timescale, START_S + self.seconds)
 
+    def lane(
+        self, host: str, lines: Sequence[RadioRun], take: Callable[[Step], Sequence[RadioRun]]
+    ) -> Lane[RadioRun]:
+        """Of the runs that are left. Of a search those after the next round have no timescale yet."""
+        steps = list(self.steps(host, lines))
+        return Lane("", self.steps(host, lines), take, len(steps), sum(step.seconds for step in steps))
 
-def take(programs: Programs, shared: Mapping[str, Any], step: Step) -> RadioRun:
-    """@param shared  fields of all runs: sweep, host, commit, and those of the plan"""
-    asked = Pair(programs, step.cell, step.timescale, shared["seconds"], shared["environment"])
+
+def take(programs: Programs, fields: Mapping[str, Any], step: Step) -> list[RadioRun]:
+    """@param fields  of all runs, as Campaign.fields() gives them"""
+    asked = Pair(programs, step.cell, step.timescale, fields["seconds"], fields["environment"])
     about = {"round": step.round, "began": now(), "timescale": step.timescale}
-    return RadioRun.model_validate({**shared, **about, **step.cell._asdict(), **pair.take(asked)})
+    return [RadioRun.model_validate({**fields, **about, **step.cell._asdict(), **pair.take(asked)})]
 
 
-def begin(name: str, path: Path) -> Session[RadioRun]:
+def session_of(path: Path, name: str) -> Session[RadioRun]:
     """With the runs that an earlier call took.
 
     @param name  runs that share it may be continued: same machine, same programs, same way to run them"""
-    runs = read_runs(path) if path.exists() else []
-    if any(run.sweep != name for run in runs):
-        others = "runs of another machine, other programs or other options"
-        raise ResultsError(f"{path}: holds {others} ({WAY_OUT})")
-    return Session(path, RadioRun.model_dump_json, runs)
+    return Session(path, RadioRun.model_dump_json, earlier(path, read_runs, lambda run: run.sweep == name))
 
 
-def lane(plan: Plan, runs: Sequence[RadioRun], take: Callable[[Step], Sequence[RadioRun]]) -> Lane[RadioRun]:
-    """Of the runs that are left. Of a search those after the next round have no timescale yet.
-
-    @param runs  those that are there; it grows"""
-    steps = list(plan.steps(runs))
-    return Lane("", plan.steps(runs), take, len(steps), sum(step.seconds for step in steps))
-
-
-def carry_out(
-    name: str, plan: Plan, take: Callable[[Step], RadioRun], out: Path, fresh: bool, dry_run: bool
-) -> int:
+def carry_out(campaign: Campaign, programs: Programs, about: Host, out: Path, fresh: bool) -> int:
     """
-    Take the runs that are not there yet, then report on all. Or only show them, of a search those of the next
-    round, and change nothing.
+    On this machine: takes the runs that are not there yet, then reports on all.
 
     @return 0; 1 = no run came to its end, or some are left; 130 = interrupted, the same command goes on
     """
-
-    def announced(session: Session[RadioRun]) -> Lane[RadioRun]:
-        here = lane(plan, session.lines, lambda step: [take(step)])
-        session.announce(f"{len(plan.cells)} variants", [here])
-        return here
-
-    if dry_run:
-        steps = list(announced(begin(name, Path(os.devnull) if fresh else out / RUNS)).steps)
-        for step in steps:
-            if not plan.search or step.round == steps[0].round:
-                print(step.round, step.text)
-        return OK
+    name = campaign.id_for(about.id, programs)
     with results_of(out, RUNS, fresh) as path:
-        session = begin(name, path)
-        session.run([announced(session)])
+        session = session_of(path, name)
+        taken = partial(take, programs, campaign.fields(name, about))
+        session.take(f"{len(campaign.cells)} variants", [campaign.lane(about.id, session.lines, taken)])
         return end(session, out)
 
 

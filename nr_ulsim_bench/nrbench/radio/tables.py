@@ -10,7 +10,7 @@ from nrbench.judge import Ratio, typical
 from nrbench.radio.capacity import capacity, limits_of, ratio, verdict
 from nrbench.radio.record import SIDES, Cell, RadioRun, Side, SideName
 from nrbench.radio.watch import SAMPLE_CLOCKS
-from nrbench.render import Column, Table, plain_columns
+from nrbench.render import Table, grouped, plain_columns
 from nrbench.sweep.tables import NOTHING, number
 
 CAPACITY = (
@@ -34,11 +34,6 @@ TIMES = "OAI's own times of its steps, µs of wall time; medians over the runs. 
     f"{SIDES[side]}: {', '.join(f'{column} = {name}' for column, name in steps.items())}"
     for side, steps in STEPS.items()
 )
-
-
-MEAN = "Mean times"
-OF_STEPS = {MEAN: "us_mean", "90th percentiles": "us_p90", "Largest times": "us_max"}
-SINCE_START = "Of the same steps, since the start of the programs; medians over the runs."
 
 
 def by_cell(runs: Sequence[RadioRun]) -> dict[Cell, list[RadioRun]]:
@@ -102,8 +97,8 @@ def _cpus(side: Side, run: RadioRun) -> float | None:
     return sum(seconds) / run.steady_s if seconds and run.steady_s else None
 
 
-def _step(name: str, of: str, side: Side, _: RadioRun) -> float | None:
-    return getattr(side.steps[name], of) if name in side.steps else None
+def _step(name: str, side: Side, _: RadioRun) -> float | None:
+    return side.steps[name].us_mean if name in side.steps else None
 
 
 def _at_equal(title: str, runs: Sequence[RadioRun], figures: Sequence[Figure], note: str) -> Iterator[Table]:
@@ -119,7 +114,7 @@ def _at_equal(title: str, runs: Sequence[RadioRun], figures: Sequence[Figure], n
             rows.append([first, names[cell], str(len(there)), *(figure.cell(there) for figure in figures)])
             before = timescale
     heads = plain_columns("timescale", "variant", "runs")
-    heads += [Column(SIDES[figure.side], figure.name) for figure in figures]
+    heads += grouped((SIDES[figure.side], figure.name) for figure in figures)
     if any(text != NOTHING for row in rows for text in row[3:]):
         yield Table(f"{title} at equal timescale", heads, rows, [note])
 
@@ -136,14 +131,11 @@ def dead_table(runs: Sequence[RadioRun]) -> Table:
 def tables(runs: Sequence[RadioRun]) -> Iterator[Table]:
     if len({run.timescale for run in runs}) > 1:
         yield capacity_table(runs)
-    costs, times = list[Figure](), defaultdict[str, list[Figure]](list)
+    costs, times = list[Figure](), list[Figure]()
     for side, steps in STEPS.items():
         costs += [Figure(side, "late slots", _late, _whole), Figure(side, "CPUs", _cpus)]
-        for column, name in steps.items():
-            for title, of in OF_STEPS.items():
-                times[title].append(Figure(side, column, partial(_step, name, of)))
+        times += [Figure(side, column, partial(_step, name)) for column, name in steps.items()]
     yield from _at_equal("Late slots and CPU time", runs, costs, COST)
-    for title, figures in times.items():
-        yield from _at_equal(title, runs, figures, TIMES if title == MEAN else SINCE_START)
+    yield from _at_equal("Mean times", runs, times, TIMES)
     if not all(run.lives for run in runs):
         yield dead_table(runs)

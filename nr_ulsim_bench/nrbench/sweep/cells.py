@@ -4,14 +4,14 @@ host. They are computed once, all together; tables, plots, the page and results.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Mapping, Sequence
+from typing import Any, Mapping
 
 import numpy as np
 import pandas as pd
 
 from nrbench import table
 from nrbench.judge import median_interval
-from nrbench.sweep.configuration import configurations, keys_of
+from nrbench.sweep.configuration import configurations
 from nrbench.sweep.figures import COSTS, FIGURES, MAIN, RX, WHOLE, bound_key
 from nrbench.sweep.record import INLINE, cores_for
 from nrbench.sweep.runs import Runs
@@ -25,9 +25,8 @@ OF_CONFIGURATION = ("oai", "cpus", "environment", "seed")
 BOUNDS = ("bound", "parallel_bound")
 
 
-def settings_table(runs: Runs, names: Sequence[str] | None = None) -> Frame:
-    """A row a setting. @param names  of the configurations, if other ones than those in which they differ"""
-    keys = runs.keys if names is None else keys_of(runs.settings, names)
+def settings_table(runs: Runs) -> Frame:
+    """A row a setting."""
     rows = [
         {
             **key._asdict(), "host_label": run.host.label,
@@ -36,7 +35,7 @@ def settings_table(runs: Runs, names: Sequence[str] | None = None) -> Frame:
             "at_once": run.at_once or 1, "cores": cores_for(run.host, run.cpus),
             "is_inline": run.pool == INLINE or run.threads == 0,
         }
-        for key, run, about in zip(keys, runs.settings, configurations(runs.settings))
+        for key, run, about in zip(runs.keys, runs.settings, configurations(runs.settings))
     ]  # fmt: skip
     found = pd.DataFrame(rows)
     found["configuration"] = found["configuration"].str.removeprefix(", ")
@@ -138,11 +137,10 @@ class Cells:
     """Of all cases.
 
     The columns beside those of results.csv: number of the case, row: place of the variant at a number of
-    threads, logs: of the resampled ratios, ours, first: the first of our variants."""
+    threads, ours, first: the first of our variants."""
 
     table: Frame
     good: Frame  # runs with a result, with their row
-    threshold: float
 
     def values(self, row: int, figure: str) -> "pd.Series[Any]":
         """Of the runs that gave a result, by round."""
@@ -156,8 +154,7 @@ class Cells:
 
     def long(self, figure: str, rows: Any) -> Frame:
         """A row a run of these rows: row, round, value."""
-        good = self.good[self.good["row"].isin(rows)]
-        return long(good, figure).rename(columns={"group": "row"})
+        return long(self.good[self.good["row"].isin(rows)], figure).rename(columns={"group": "row"})
 
     def over_all(self, of: Frame, reference: str, variant: str, figure: str) -> dict[str, Any] | None:
         """Round by round the geometric mean, over the numbers of threads, of the ratios: less noise than any
@@ -176,7 +173,7 @@ class Cells:
         if len(logs) < max(2, len(rows)) or not len(rounds) or not np.isfinite(rounds).all():
             return None
         interval = median_interval(rounds.to_numpy())
-        return table.ratio_of(float(rounds.median()), interval, len(rounds), self.threshold)
+        return table.ratio_of(float(rounds.median()), interval, len(rounds))
 
 
 def long(good: Frame, figure: str) -> Frame:
@@ -184,9 +181,8 @@ def long(good: Frame, figure: str) -> Frame:
     return found.set_axis(["group", "round", "value"], axis=1)
 
 
-def cells_of(runs: Runs, threshold: float = 0.0, names: Sequence[str] | None = None) -> Cells:
-    """@param names  of the configurations, as settings_table()"""
-    settings = settings_table(runs, names)
+def cells_of(runs: Runs) -> Cells:
+    settings = settings_table(runs)
     rows = _rows(settings)
     places = {place: row for row, place in enumerate(zip(rows["number"], rows["threads"], rows["variant"]))}
     of_settings = zip(settings["number"], settings["threads"], settings["variant"])
@@ -205,8 +201,8 @@ def cells_of(runs: Runs, threshold: float = 0.0, names: Sequence[str] | None = N
     found = {}
     for figure in _figures(runs):
         values = long(good, figure)
-        against = table.ratios(values, first, threshold).drop(columns="logs").add_prefix("modes_")
-        found[figure] = table.medians(values).join([table.ratios(values, old, threshold), against])
+        against = table.ratios(values, first).add_prefix("modes_")
+        found[figure] = table.medians(values).join([table.ratios(values, old), against])
     cells = pd.concat(found, names=["figure", "row"]).swaplevel()
     cells = cells.join(_bounds(rows, every_good, settings))
     counts = bad.groupby(["row", "status"]).size().reset_index(name="count")
@@ -216,7 +212,7 @@ def cells_of(runs: Runs, threshold: float = 0.0, names: Sequence[str] | None = N
     numbers = settings["number"].to_numpy()[frame["setting"]]
     first_runs = frame["began_s"].groupby(numbers).idxmin()
     rows["began"] = rows["number"].map(frame.loc[first_runs, "began"].set_axis(first_runs.index))
-    return Cells(_whole(rows, cells, _derived(good)), good, threshold)
+    return Cells(_whole(rows, cells, _derived(good)), good)
 
 
 def _derived(good: Frame) -> Frame:

@@ -8,11 +8,11 @@ from typing import Any, Callable, Iterator, NamedTuple, Sequence
 import pandas as pd
 
 from nrbench import table
-from nrbench.judge import FASTER, INTERVAL, NONE, SAME, SLOWER, UNKNOWN, check_threshold
+from nrbench.judge import FASTER, INTERVAL, NONE, SAME, SLOWER, UNKNOWN
 from nrbench.record import ResultsError
-from nrbench.render import Table
+from nrbench.render import Line, Page, Section, Table
 from nrbench.sweep.cells import Cells, cells_of
-from nrbench.sweep.configuration import labels_of_sides, wrong_pools
+from nrbench.sweep.configuration import wrong_pools
 from nrbench.sweep.facts import build_text, host_differences, values_at
 from nrbench.sweep.figures import CPU
 from nrbench.sweep.record import Run
@@ -23,7 +23,7 @@ from nrbench.table import Frame
 NOT_WORSE, SOME_WORSE, CANNOT = 0, 1, 2
 LOST = "lost its result"
 FAILING = "fails more often"
-ROW = ["scenario", "case", "configuration", "threads", "variant", "figure"]
+ROW = ["scenario", "case", "threads", "variant", "figure"]
 SHOWN = ("threads", "variant", "figure", "before", "after", RATIO[0], INTERVAL, "failed runs", "verdict")
 NOTE = (
     "Medians in µs, CPU time in s; below 1 is faster after. The runs of the two files were not interleaved: "
@@ -54,9 +54,12 @@ class Comparison(NamedTuple):
         return NOT_WORSE if times["ratio_low"].notna().any() else CANNOT
 
 
-def _of_one_host(path: Path, name: str) -> Runs:
-    """Runs of several hosts cannot be put into one row."""
+def _of_one(path: Path, name: str) -> Runs:
+    """Runs of several hosts or configurations cannot be put into one row."""
     runs = read([path])
+    several = dict.fromkeys(key.configuration.removeprefix(", ") for key in runs.keys if key.configuration)
+    if several:
+        raise ResultsError(f"{name}: holds several of a case: {'; '.join(several)}; compare one at a time")
     hosts = {run.host.id: run.host.label for run in runs.settings}
     if len(hosts) > 1:
         labels = ", ".join(f"{label} ({host})" for host, label in hosts.items())
@@ -78,7 +81,7 @@ def _differences(sides: dict[str, Sequence[Run]]) -> Iterator[str]:
     if hosts:
         yield f"hosts differ: {'; '.join(hosts)}"
     yield from _changes("programs of", before, after, lambda run: (run.pool, build_text(run.build)))
-    yield from _changes("options of", before, after, lambda run: (run.setting, _options(run)))
+    yield from _changes("options of", before, after, lambda run: (str(run), _options(run)))
 
 
 def _changes(
@@ -125,11 +128,9 @@ def _without(rows: Frame, others: Frame) -> Frame:
 def compare(before: Path, after: Path, threshold: float = 0.0) -> Comparison:
     """Rows are matched by scenario, case, variant, threads and figure. The runs were not taken in the same
     rounds, so the intervals are of unpaired samples; what changed on the machine in between counts, too."""
-    check_threshold(threshold)
-    sides = {name: _of_one_host(path, name) for name, path in (("before", before), ("after", after))}
+    sides = {name: _of_one(path, name) for name, path in (("before", before), ("after", after))}
     settings: dict[str, Sequence[Run]] = {name: runs.settings for name, runs in sides.items()}
-    names = labels_of_sides(settings)
-    old, new = (cells_of(runs, threshold, added) for runs, added in zip(sides.values(), names))
+    old, new = map(cells_of, sides.values())
     figures = {*compared(old.table), *compared(new.table)}
     was, now = (side.table[side.table["figure"].isin(figures)] for side in (old, new))
     rows = was[[*ROW, "row", "runs", "failed", "median"]].merge(now, on=ROW, suffixes=("_before", ""))
@@ -162,18 +163,24 @@ def _settings(rows: Frame) -> list[str]:
     return list(dict.fromkeys(texts))
 
 
-def only_on_one_side(comparison: Comparison) -> Iterator[str]:
+def _summary(comparison: Comparison) -> Iterator[Line]:
     for side, rows in (("before", comparison.missing), ("after", comparison.added)):
-        yield from (f"only {side}: {name}" for name in _settings(rows))
-
-
-def summary(comparison: Comparison) -> str:
+        yield from (Line(f"only {side}", name) for name in _settings(rows))
     counts = Counter(comparison.times["word"])
     if not counts:
-        return "nothing to compare: no row is on both sides"
+        yield Line("nothing to compare", "no row is on both sides")
+        return
     order = [word for word in (SLOWER, LOST, FASTER, SAME, UNKNOWN, NONE) if word in counts]
-    text = f"{counts.total()} times: " + ", ".join(f"{word} {counts[word]}" for word in order)
+    text = ", ".join(f"{word} {counts[word]}" for word in order)
     failing = len(_settings(comparison.rows[comparison.rows["failing"]]))
     gone = len(_settings(comparison.missing))
     text += f"; settings of which more runs fail: {failing}" if failing else ""
-    return text + (f"; settings with rows only before: {gone}" if gone else "")
+    yield Line(
+        f"{counts.total()} times", text + (f"; settings with rows only before: {gone}" if gone else "")
+    )
+
+
+def page_of(comparison: Comparison) -> Page:
+    """For a terminal."""
+    sections = [Section("", list(comparison_tables(comparison)))]
+    return Page("", "", sections, list(_summary(comparison)), NOTE, comparison.warnings)

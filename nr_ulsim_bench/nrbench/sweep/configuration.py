@@ -5,7 +5,6 @@ which runs had another pool than their side names."""
 from collections import defaultdict
 from typing import Iterable, Iterator, NamedTuple, Sequence
 
-from nrbench.record import ResultsError
 from nrbench.sweep.record import INLINE, Run
 
 OF_EACH_RUN = ("TPOOL_WS_SPIN", "OAI_RNGSEED")  # shown by the variant and by the seed
@@ -99,49 +98,22 @@ class Key(NamedTuple):
         return f"{self.scenario} / {self.case}{self.configuration}"
 
 
-def keys_of(settings: Sequence[Run], names: Sequence[str] | None = None) -> list[Key]:
-    """The table of each. @param names  of the configurations, other than those in which they differ"""
-    added = _labels(settings, [run.host.id for run in settings], apart=False) if names is None else names
-    return [Key(run.host.id, run.kind, run.scenario, run.case, name) for run, name in zip(settings, added)]
-
-
-def labels_of_sides(sides: dict[str, Sequence[Run]]) -> list[list[str]]:
-    """
-    What is added to the case's name of each run, for sides that are compared. All sides show the same facts:
-    those of which one side has several. Not the programs: other ones may be what is compared.
-
-    Raises ResultsError if a side has runs of one configuration with two builds of a pool.
-    """
-    groups = [side for side, runs in sides.items() for _ in runs]
-    found = iter(_labels([run for runs in sides.values() for run in runs], groups, apart=True))
-    return [[next(found) for _ in runs] for runs in sides.values()]
-
-
-def _labels(runs: Sequence[Run], groups: Sequence[str], apart: bool) -> list[str]:
-    """
-    What is added to the case's name of each run; empty where a case has one configuration only.
-
-    @param groups  the host or the side of each run
-    @param apart   only facts that differ within a group, and builds of one configuration are refused
-    """
+def keys_of(runs: Sequence[Run]) -> list[Key]:
+    """The table of each. Of a case that has several configurations, with the facts in which they differ."""
     cases = [(run.kind, run.scenario, run.case) for run in runs]
+    placed = list(zip(cases, (run.host.id for run in runs), configurations(runs)))
     members: dict[object, dict[str, dict[Configuration, None]]] = defaultdict(lambda: defaultdict(dict))
-    placed = list(zip(cases, groups, configurations(runs)))
-    for case, group, one in placed:
-        members[case][group][one] = None
+    for case, host, one in placed:
+        members[case][host][one] = None
     texts = {}
-    for case, group, one in dict.fromkeys(placed):
+    for case, host, one in dict.fromkeys(placed):
         each = list(members[case].values())
-        together = each if apart else [[other for of_group in each for other in of_group]]
-        names = [name for name in SHARED if any(_differ(name, some) for some in together)]
-        names += ["cpus"] if any(_differ("cpus", some) for some in each) else []
-        alike = [other for other in members[case][group] if other != one and other[:4] == one[:4]]
-        if alike and apart:
-            builds = " and ".join(_builds(other, [one, *alike]) for other in [one, *alike])
-            raise ResultsError(f"{group}: holds several builds ({builds}); compare one at a time")
+        names = [name for name in SHARED if _differ(name, [one for of_host in each for one in of_host])]
+        names += ["cpus"] if any(_differ("cpus", of_host) for of_host in each) else []
+        alike = [other for other in members[case][host] if other != one and other[:4] == one[:4]]
         more = [one.fact(name) for name in names] + ([_builds(one, alike)] if alike else [])
-        texts[case, group, one] = "".join(f", {text}" for text in more)
-    return [texts[place] for place in placed]
+        texts[case, host, one] = "".join(f", {text}" for text in more)
+    return [Key(host, *case, texts[case, host, one]) for case, host, one in placed]
 
 
 def _differ(name: str, members: Iterable[Configuration]) -> bool:

@@ -7,11 +7,9 @@ from typing import Iterable, Iterator
 import pandas as pd
 
 from nrbench import host
-from nrbench.judge import EQUAL, FASTER, SLOWER, judge, round_ratio
 from nrbench.record import Host
 from nrbench.sweep.configuration import NEW, OLD
-from nrbench.sweep.figures import RX
-from nrbench.sweep.record import INLINE, Build
+from nrbench.sweep.record import Build
 from nrbench.sweep.runs import Runs
 
 HOST_TEXT = {"id": "id", **host.TEXT, "rt_allowed": "real-time threads allowed", "load": "load at the start"}
@@ -42,8 +40,7 @@ def build_text(build: Build | None) -> str:
 
 
 def builds_apart(runs: Runs) -> Iterator[str]:
-    """What the builds of the two pools differ in besides the pool: OAI's sources, options of CMake, and the
-    work itself, which runs without threads show."""
+    """What the builds of the two pools differ in besides the pool: OAI's sources, and options of CMake."""
     builds = {(run.host.label, run.pool): run.build for run in runs.settings if run.build}
     for label in dict.fromkeys(label for label, _ in builds):
         old, new = builds.get((label, OLD)), builds.get((label, NEW))
@@ -53,20 +50,6 @@ def builds_apart(runs: Runs) -> Iterator[str]:
             texts = [f"{n} {one.get(n) or 'not set'} / {other.get(n) or 'not set'}" for n in names]
             if texts:
                 yield f"{label}: the builds differ in more than the pool: {'; '.join(texts)}"
-    alone = {place: (run.host.label, key.name, run.program)
-             for place, (run, key) in enumerate(zip(runs.settings, runs.keys))
-             if run.pool == INLINE and run.at_once is None}  # fmt: skip
-    good = runs.frame[runs.frame["setting"].isin(alone.keys()) & (runs.frame["status"] == "ok")]
-    rounds: dict[tuple[str, str], dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
-    whole = good.reindex(columns=["setting", "round", RX]).dropna()
-    for place, number, rx_us in whole.itertuples(index=False):
-        label, name, program = alone[place]
-        rounds[label, name][program][number] = rx_us
-    for (label, name), of in rounds.items():
-        sides = [of[build.sha256] for side in (NEW, OLD) if (build := builds.get((label, side)))]
-        ratio = round_ratio(*sides) if len(sides) == 2 else None
-        if ratio and judge(ratio.interval, EQUAL - 1) in (FASTER, SLOWER):
-            yield f"{label}, {name}: without threads the new build takes {ratio} times as long as the old one"
 
 
 def values_at(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, None]]:

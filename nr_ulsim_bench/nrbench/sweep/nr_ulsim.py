@@ -28,8 +28,8 @@ START_S, SLOT_S = 1.6, 0.004  # of a run; of a slot of 273 PRB and one layer, tr
 
 
 @dataclass(frozen=True)
-class Plan:
-    """A sweep of any machine."""
+class Campaign:
+    """A sweep, whatever the machine."""
 
     options: Options
     builds: dict[str, Simulator]  # as Builds
@@ -82,8 +82,7 @@ class Plan:
         @param builds  as they are there. @param run  runs a function there and waits for its result"""
         bound = sorted(parse_cpus(self.options.cpus)) if self.options.cpus else None
         settings = self.settings(run(at_once, about, self.options.cpus))
-        if not self.options.dry_run:
-            judge(run(try_out, builds, bound, settings), builds, self.options.any_pool)
+        judge(run(try_out, builds, bound, settings), builds, self.options.any_pool)
         taken = functools.partial(run, take, builds, bound)
         return Sweep(name, KIND, about, settings, self.options.seed, taken)
 
@@ -119,14 +118,13 @@ def at_once(about: Host, cpus: str | None) -> int:
     return cores
 
 
-def plan(options: Options) -> Plan:
+def planned(options: Options) -> Campaign:
     scenarios = select(options.cases or SCENARIO)
     cases = [(of, case.with_trials(options.trials)) for of in scenarios for case in of.cases]
-    return Plan(options, _builds(options, [case for _, case in cases]), cases)
+    return Campaign(options, _builds(options, [case for _, case in cases]), cases)
 
 
-def run(planned: Plan) -> int:
+def run(campaign: Campaign) -> int:
     """On this machine. @return exit status: see session.carry_out()"""
-    options, about = planned.options, host.describe(planned.options.label)
-    name = planned.id_for("cluster" if options.cluster else about.id)
-    return carry_out(planned.sweep(name, about, planned.builds), options)
+    about = host.describe(campaign.options.label)
+    return carry_out(campaign.sweep(campaign.id_for(about.id), about, campaign.builds), campaign.options)

@@ -73,7 +73,6 @@ class OfSessions:
     label: Annotated[str | None, LABEL] = None
     fresh: Annotated[bool, Option("--fresh", help="put earlier results aside instead of going on")] = False
     any_pool: Annotated[bool, ANY_POOL] = False
-    dry_run: Annotated[bool, Option("--dry-run", help="show the runs, in order, and run nothing")] = False
     environment: Annotated[tuple[tuple[str, str], ...], Given(list[str] | None, _pairs), ENVIRONMENT] = ()
     cluster: Cluster = None
 

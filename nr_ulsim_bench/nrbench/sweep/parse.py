@@ -6,7 +6,6 @@ import math
 import re
 from typing import Container, NamedTuple, Sequence
 
-from nrbench.progress import say_unread
 from nrbench.sweep.figures import DECODING, ENCODING, RX, SYMBOLS, TX
 
 RX_LINE = "Total PHY proc rx"
@@ -50,17 +49,10 @@ NUMBER = r"[-+]?(?:nan|inf|\d+(?:\.\d+)?)"
 TIME = re.compile(rf"({'|'.join(map(re.escape, LINES))})\s+({NUMBER}) us \(\s*(\d+) trials\)")
 # Versions differ in what is there, and in its order.
 SPREAD = re.compile(rf"Statistics ((?:(?:std|min|q1|median|q3|max)={NUMBER},? )+)\S*s \(on (\d+) trials\)")
-STATISTIC = re.compile(r"^(?: *Statistics\b|.*\d \w?s\b).*", re.MULTILINE)
-# Steps of the gNB that no figure is about.
-UNUSED = re.compile(
-    "extraction|compensation|mrc|LLR |layer demapping|PUSCH unscrambling|PTRS|SRS|encod|segmentation"
-    r"|rate-matching| interleaving|\(CPU\)|GPU"
-)
 POINT = re.compile(r"SNR (-?\d+\.\d+): n_errors \((\d+)/(\d+)[^\n]*?false_positive \d+/(\d+)")
 POOL = re.compile(r"thread_pool_ws \d[^\n]*?\bpool [^\n]*")
 ASSERTION = re.compile(r"^Assertion \((.*)\) failed!\nIn .*\n(.*)", re.MULTILINE)
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-SECTION = re.compile(rf"^(?:gNB RX$|{RX_LINE})(.*?)(?:\n\n|\Z)", re.DOTALL | re.MULTILINE)
 DECODED, END = "PUSCH test OK", "Num RB:"
 DOWNLINK_SECTION = "gNB TX function statistics"
 
@@ -115,9 +107,6 @@ def parse(text: str, *, options: Sequence[str]) -> Output:
     figures, derived = _figures(times, version == OLDEST)
     trials, decoded = times[RX_LINE].trials, DECODED in block
     figures |= _spread(spread)
-    for line in STATISTIC.findall("".join(found[0] for found in SECTION.finditer(block))):
-        if not (TIME.search(line) or SPREAD.search(line) or UNUSED.search(line)):
-            say_unread(line)
     return Output(figures, derived, trials, int(errors), decoded, version, pool_of(text), float(snr))
 
 

@@ -52,10 +52,6 @@ class What(Strict):
         name = self.pool if self.spin is None else f"{self.pool} {self.spin}"
         return name if self.at_once is None else f"{name} ×{self.at_once}"
 
-    @property
-    def setting(self) -> str:
-        return f"{self.scenario} / {self.case}, {self.variant}, {self.threads} threads"
-
     def __str__(self) -> str:
         return f"{self.scenario}:{self.case} {self.variant} {self.threads} threads"
 

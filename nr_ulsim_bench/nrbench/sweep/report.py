@@ -8,14 +8,10 @@ from pathlib import Path
 from typing import Any, Iterable, Iterator, NamedTuple, Sequence
 
 import pandas as pd
-from rich.console import RenderableType
-from rich.text import Text
 
 from nrbench import render
-from nrbench.drawing import Figure, plain_numbers, plt, save, sns
-from nrbench.host import is_busy
-from nrbench.judge import check_threshold
-from nrbench.record import ResultsError
+from nrbench.drawing import plain_numbers, plt, save, sns
+from nrbench.host import busy_note
 from nrbench.sweep import tables
 from nrbench.sweep.cells import BOUNDS, OF_CONFIGURATION, Cells, cells_of
 from nrbench.sweep.configuration import wrong_pools
@@ -55,7 +51,6 @@ class Content(NamedTuple):
     runs: Runs
     cells: Cells
     cases: list[Frame]
-    hosts: Frame  # empty of one host
     warnings: list[str]
 
     def shown(self, most: int) -> list[Frame]:
@@ -74,19 +69,17 @@ class Content(NamedTuple):
         """Of all cases together."""
         yield from tables.failures(self.runs)
         yield from tables.published_tables(self.cells.table)
-        if len(self.hosts):
-            yield tables.hosts_table(self.hosts)
         if not self.shown(MANY_CASES) and len(ratios := tables.main_ratios(self.cells.table)):
             yield tables.slowest_table(ratios)
 
 
-def content_of(runs: Runs, threshold: float, warnings: Sequence[str]) -> Content:
-    cells = cells_of(runs, check_threshold(threshold))
+def content_of(runs: Runs, warnings: Sequence[str]) -> Content:
+    cells = cells_of(runs)
     cases = [of for _, of in cells.table.groupby("number")]
     rest = [REST_OF_CASES.format(len(cases))] if len(cases) > MANY_CASES else []
     found = [*warnings, *wrong_pools(runs.settings), *_busy(runs), *_merge_notes(runs)]
     found += [*mixtures(runs), *builds_apart(runs), *rest]
-    return Content(runs, cells, cases, tables.pooled(cells.table, threshold), found)
+    return Content(runs, cells, cases, found)
 
 
 def _merge_notes(runs: Runs) -> Iterator[str]:
@@ -99,32 +92,9 @@ def _merge_notes(runs: Runs) -> Iterator[str]:
 
 
 def _busy(runs: Runs) -> Iterator[str]:
-    hosts = (run.host for run in runs.settings)
-    loads = sorted((host.label, host.load, host.cores_online) for host in hosts)
-    for label, load, cpus in {one[0]: one for one in loads}.values():
-        if is_busy(load, cpus):
-            yield (
-                f"{label}: the machine was busy when a sweep began (load {load:.1f} on {cpus} CPUs)."
-                " Repeat it on an idle machine; nrbench doctor shows whether it is one"
-            )
-
-
-def screen(content: Content, short: bool = False) -> Iterator[RenderableType]:
-    """All that is printed, in order: tables, failed runs, and the summary where the eye ends.
-
-    @param short  for a terminal"""
-    for of in content.shown(SHORT if short else MANY_CASES):
-        yield Text(f"{of['host_label'].iloc[0]}: {tables.case_name(of.iloc[0])}\n", style="bold underline")
-        for table in tables.case_tables(content.cells, of, short):
-            yield from render.parts(table)
-    for table in content.common():
-        yield from render.parts(table)
-    if short and content.shown(MANY_CASES):
-        yield render.indented(REST + "\n", "dim")
-    yield from (Text(f"WARNING: {warning}", style="yellow") for warning in content.warnings)
-    yield Text("Summary", style="bold")
-    yield from (render.indented(f"{line.of}: {line.sentence}") for line in content.summary)
-    yield render.indented(tables.RULE, "dim")
+    hosts = sorted((run.host for run in runs.settings), key=lambda host: host.load)
+    for host in {host.label: host for host in hosts}.values():
+        yield from (f"{host.label}: {note}" for note in busy_note(host.load, host.cores_online))
 
 
 def _points(cells: Cells, of: Frame) -> Iterator[Frame]:
@@ -171,81 +141,55 @@ def case_figure(cells: Cells, of: Frame) -> Any:
     return figure
 
 
-def squares(grid: Frame, title: str) -> Figure:
-    """A row a host, a colour a ratio. White: no run."""
-    canvas, axis = plt.subplots(figsize=(5.5, 0.25 * len(grid) + 1.5), layout="tight")
-    sns.heatmap(grid, center=1, cmap="coolwarm", ax=axis)
-    axis.set(xlabel="", ylabel="")
-    axis.set_title(title, fontsize=11)
-    return canvas
-
-
-def _sections(content: Content, out: Path) -> Iterator[render.Section]:
-    """Of the page, in order."""
+def _sections(content: Content, out: Path | None) -> Iterator[render.Section]:
+    """@param out  of the pictures; None: fewer tables, and no pictures"""
     for table in content.common():
         yield render.Section(table.title, [table])
-    if len(content.hosts):
-        grid = content.hosts.pivot_table("ratio", "host_label", ["threads", "variant"], sort=False)
-        picture = save(squares(grid, "÷ old"), out / "hosts.png")
-        yield render.Section("Hosts, as colours", [], picture)
     host = ""
-    for of in content.shown(MANY_CASES):
+    for of in content.shown(MANY_CASES if out else SHORT):
         first = of.iloc[0]
         top, host = ("" if first["host"] == host else first["host_label"]), first["host"]
         name = f"{first['host_label']} {first['scenario']} {first['case']} {first['configuration']}"
-        has_figures = bool(tables.compared(of))
-        png = out / f"{re.sub(r'[^A-Za-z0-9.]+', '-', name).strip('-.')[:120] or 'case'}.png"
-        picture = save(case_figure(content.cells, of), png) if has_figures else ""
-        made = list(tables.case_tables(content.cells, of)) if has_figures else []
+        picture, has_figures = "", bool(tables.compared(of))
+        if out and has_figures:
+            png = out / f"{re.sub(r'[^A-Za-z0-9.]+', '-', name).strip('-.')[:120] or 'case'}.png"
+            picture = save(case_figure(content.cells, of), png)
+        made = list(tables.case_tables(content.cells, of, short=not out)) if has_figures or not out else []
         yield render.Section(tables.case_name(first), made, picture, CASE_NOTE, top)
 
 
-def _write(content: Content, out: Path) -> list[str]:
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "report.txt").write_text(render.to_text(screen(content)), encoding="utf-8")
-    frames = {"results.csv": content.cells.table.reindex(columns=[*OF_CELLS])}
-    if len(content.hosts):
-        frames["hosts.csv"] = content.hosts
-    for name, frame in frames.items():
-        frame.to_csv(out / name, index=False, float_format="%.6g")
+def _page(content: Content, out: Path | None) -> render.Page:
+    """@param out  as _sections()"""
     about = measured(content.runs)
     hosts = {run.host.id: run.host for run in content.runs.settings}
-    with plt.rc_context({"text.parse_math": False}):  # a $ in a name is a $
-        sections = list(_sections(content, out))
-    page = render.Page(
+    return render.Page(
         title="thread_pool_ws: old and new pool",
         lead=f"{about['what']}; {about['runs']}.",
-        sections=sections,
+        sections=list(_sections(content, out)),
         summary=content.summary,
-        rule=tables.RULE,
+        rule=tables.RULE if out else f"{REST} {tables.RULE}",
         warnings=content.warnings,
         facts=[("How it was measured", about.items()),
                *((f"Machine: {host.label}", host_facts(host)) for host in hosts.values())],
         notes=NOTES,
         words=[option_table(content.runs)],
     )  # fmt: skip
-    render.write_page(out / "report.html", page)
-    return ["report.html", "report.txt", *frames]
 
 
-def report(
-    paths: Sequence[Path], out: Path, threshold: float = 0.0, warnings: Sequence[str] = ()
-) -> list[str]:
+def report(paths: Sequence[Path], out: Path, warnings: Sequence[str] = ()) -> list[str]:
     """Writes tables, CSV, pictures and the page; then prints the tables.
 
-    @param paths      results, or folders of results, of one host or of many
-    @param threshold  share by which a time must differ for a verdict
-    @param warnings   shown before those that the runs themselves give rise to
+    @param paths     results, or folders of results, of one host or of many
+    @param warnings  shown before those that the runs themselves give rise to
     @return names of the files written"""
-    content = content_of(read(paths), threshold, warnings)
-    try:  # the files first: a terminal that goes away must not cost them
-        names = _write(content, out)
-    except OSError as error:
-        raise ResultsError(f"{error.filename or out}: {error.strerror}") from error
-    terminal = render.console()
-    for part in screen(content, short=True):
-        terminal.print(part, crop=False)
-    return names
+    content = content_of(read(paths), warnings)
+    table = content.cells.table.reindex(columns=[*OF_CELLS])
+    # The files first: a terminal that goes away must not cost them. A $ in a name is a $.
+    with render.written_to(out), plt.rc_context({"text.parse_math": False}):
+        names = render.write_report(out, _page(content, out))
+        table.to_csv(out / "results.csv", index=False, float_format="%.6g")
+    render.show(_page(content, None))
+    return [*names, "results.csv"]
 
 
 def _each(texts: Iterable[str | None]) -> str:

@@ -119,10 +119,9 @@ def _two_results(settings: Sequence[Run], of: Frame, names: Sequence[str]) -> Re
     one, other = of.to_dict("records")[:2]
     run = settings[one["setting"]]
     files = " and ".join(dict.fromkeys(filter(None, (names[one["file"]], names[other["file"]]))))
-    what = f"sweep {run.sweep} ({run.setting}, repeat {one['repeat']})"
-    two = f"two results of one run of {what}, begun {one['began']} and {other['began']}"
+    what = f"sweep {run.sweep} ({run}, repeat {one['repeat']})"
     ask = "Were two machines with one id used, or two sweeps run at once? Report the files apart"
-    return ResultsError(f"{files}{': ' if files else ''}{two}. {ask}")
+    return ResultsError(f"{files}{files and ': '}two results of one run of {what}. {ask}")
 
 
 def _labelled(settings: Sequence[Run]) -> list[Run]:

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from nrbench import toml
-from nrbench.record import first_error
+from nrbench.record import Strict, first_error
 
 INCLUDED = Path(__file__).resolve().parent.parent / "scenarios"
 Program = Literal["nr_ulsim", "nr_dlsim"]
@@ -41,8 +41,8 @@ def trials_of(words: tuple[str, ...]) -> int:
     return next((int(word[2:]) for word in words if word.startswith("-n")), 1)
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+class _Strict(Strict):
+    model_config = ConfigDict(strict=True)
 
 
 Name = Annotated[str, Field(pattern=r"^[\w.+-]+$")]

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The runs of a sweep: which are left, and how a run that was taken becomes a line."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable, NamedTuple, Sequence
@@ -9,8 +8,8 @@ from typing import Any, Callable, NamedTuple, Sequence
 from pydantic import ValidationError
 
 from nrbench.host import commit
-from nrbench.record import Host, ResultsError, first_error, now
-from nrbench.session import OK, WAY_OUT, Lane, Session, in_rounds, results_of
+from nrbench.record import Host, first_error, now
+from nrbench.session import Lane, Session, earlier, in_rounds, results_of
 from nrbench.sweep.options import Options
 from nrbench.sweep.record import RUNS, Build, Kind, Run, Setting, What, identity, read_runs
 
@@ -66,55 +65,36 @@ class Sweep:
 
     def run_of(self, setting: Setting, repeat: int, taken: Taken) -> Run:
         """A figure that no record holds, such as a time below 0, is a failure of its run."""
-
-        def made(taken: Taken) -> Run:
-            about = setting.model_dump(include=set(What.model_fields))
-            about |= {"kind": self.kind, "sweep": self.id, "repeat": repeat, "host": self.host}
-            about |= {"bench_commit": commit(Path(__file__).parent), "began": now()}
-            return Run(**about | {"build": Build(sha256=setting.program)} | taken)
-
+        about = setting.model_dump(include=set(What.model_fields))
+        about |= {"kind": self.kind, "sweep": self.id, "repeat": repeat, "host": self.host, "began": now()}
+        about |= {"bench_commit": commit(Path(__file__).parent), "build": Build(sha256=setting.program)}
         try:
-            return made(taken)
+            return Run(**about | taken)
         except ValidationError as error:
             kept = {name: taken[name] for name in ("began", "build") if name in taken}
-            return made(kept | {"status": "unparsable", "error": first_error(error)})
+            return Run(**about | kept | {"status": "unparsable", "error": first_error(error)})
 
 
-def earlier_runs(path: Path, sweep: str, settings: Sequence[Setting]) -> list[Run]:
-    """Runs of this sweep that an earlier call took. One name must not stand for two things in a report."""
-    runs = read_runs(path) if path.exists() else []
+def session_of(path: Path, sweep: str, settings: Sequence[Setting]) -> Session[Run]:
+    """With the runs that an earlier call took."""
     planned = {(s.scenario, s.case, s.threads): (s.options, s.seed) for s in settings}
-    for run in runs:
-        before = run.options, run.seed
-        if run.sweep != sweep or planned.get((run.scenario, run.case, run.threads), before) != before:
-            other = f"of another machine, other programs or other options, such as {run}"
-            raise ResultsError(f"{path}: holds a sweep {other} {' '.join(run.options)} ({WAY_OUT})")
-    return runs
 
+    def belongs(run: Run) -> bool:
+        own = run.options, run.seed
+        return run.sweep == sweep and planned.get((run.scenario, run.case, run.threads), own) == own
 
-def begin(sweep: Sweep, path: Path) -> tuple[Session[Run], Lane[Run]]:
-    """On this machine; what is left is announced."""
-    session = Session(path, Run.model_dump_json, earlier_runs(path, sweep.id, sweep.settings), fails=failure)
-    lane = sweep.lane(session.lines)
-    session.announce(f"{len(sweep.settings)} settings", [lane])
-    return session, lane
+    return Session(path, Run.model_dump_json, earlier(path, read_runs, belongs), fails=failure)
 
 
 def carry_out(sweep: Sweep, options: Options) -> int:
     """
-    Take the runs that are not there yet, then report on all; or only show them, and change nothing.
+    On this machine: takes the runs that are not there yet, then reports on all.
 
     @return 0; 1 = some runs gave no figures, which are named; 130 = interrupted, the same command goes on
     """
-    if options.dry_run:
-        _, lane = begin(sweep, Path(os.devnull) if options.fresh else options.out / RUNS)
-        for step in lane.steps:
-            for setting in step.settings:
-                print(step.round, setting.variant, setting.case, *setting.options)
-        return OK
     with results_of(options.out, RUNS, options.fresh) as path:
-        session, lane = begin(sweep, path)
-        session.run([lane])
+        session = session_of(path, sweep.id, sweep.settings)
+        session.take(f"{len(sweep.settings)} settings", [sweep.lane(session.lines)])
         return end(session, options.out)
 
 

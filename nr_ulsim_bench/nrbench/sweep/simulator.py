@@ -240,11 +240,6 @@ def judge(tried: Mapping[str, Tried], builds: Builds, any_pool: bool) -> None:
             raise BuildError(f"--{side}: {program} is built for another CPU (SIGILL)")
         if one.refused:
             raise BuildError(f"--{side}: {program} cannot be loaded: {one.refused}")
-        absent = builds[key].absent_modules()
-        if absent and not one.is_known:
-            libraries = ", ".join(f"lib{name}.so" for name in absent)
-            build = f"cmake --build {quote(str(program.parent))} --target {' '.join(absent)}"
-            say(f"--{side} {program} fails. It loads {libraries}, not found beside it: {build}")
         if one.module and not one.is_known:
             say(f"--{side} {program} fails: {one.module}")
     known = {key: one.pool for key, one in tried.items() if one.is_known}

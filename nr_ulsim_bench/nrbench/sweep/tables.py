@@ -5,23 +5,22 @@ import math
 from collections import Counter
 from typing import Any, Iterable, Iterator, Mapping, Sequence
 
-import numpy as np
 import pandas as pd
 
-from nrbench.judge import FASTER, INTERVAL, N_MIN, NONE, SAME, UNKNOWN, hosts_interval, interval_of, of_cost
+from nrbench.judge import INTERVAL, NONE, of_cost
 from nrbench.render import Line, Table, plain_columns
 from nrbench.sweep.cells import Cells
 from nrbench.sweep.figures import COSTS, CPU, MAIN, RX, TITLES, WHOLE
 from nrbench.sweep.runs import Runs
 from nrbench.sweep.scenario import load, names
-from nrbench.table import Frame, ratio_of
+from nrbench.table import Frame
 
 NOTHING = "-"
 RATIO = ("÷ old", "verdict", INTERVAL)
 BOUNDS = ("bound", "÷ bound", "parallel", "÷ parallel")
 OF_CASE = ("threads", "variant", *RATIO, "median", "±", *BOUNDS)
 SIGN = (
-    "below 1 is faster, or less CPU time. Verdict: faster or slower if the interval leaves out 1{}. Where "
+    "below 1 is faster, or less CPU time. Verdict: faster or slower if the interval leaves out 1. Where "
     "nothing differs, about one row in twenty has such an interval by chance."
 )
 BOUND = (
@@ -32,8 +31,6 @@ PARALLEL_BOUND = "parallel: the same with the work of inline runs side by side, 
 BELOW_BOUND = "÷ bound below 1: the work took less time in a pool than inline, so the bound is too high here"
 UNPAIRED = "Some ratios compare runs of different rounds, and what changed on the machine between them."
 DERIVED = "† calculated as a difference of figures: the program does not print this one"
-QUANTILES = ("min", "q1", "median", "q3", "max")
-OF_SLOTS = "quantiles over the slots of a run, as OAI prints them; of each the median over the runs"
 ALL = "all"
 OVER_ALL = f"{ALL}: in each round the geometric mean over the numbers of threads; then the median"
 CAUSES_MAX = SLOWEST_MAX = 20
@@ -41,11 +38,6 @@ RULE = (
     "Each line is for the largest number of threads that does not exceed the cores. In brackets: the 95 % "
     "interval. In thread_pool_ws the thread that waits runs tasks, too."
 )
-POOLED = (
-    "÷ old: geometric mean over the cases of a host, and over the hosts. Interval of all hosts: 95 %; each "
-    f"resample draws hosts, and rounds within each. Of fewer than {N_MIN} hosts it holds for these only."
-)
-ROW = ["threads", "variant", "baseline"]
 
 
 def precise(value: float) -> int:
@@ -76,10 +68,6 @@ def word(verdict: Any) -> str:
 def case_name(cell: Any) -> str:
     more = f", {cell.configuration}" if cell.configuration else ""
     return f"{cell.scenario} / {cell.case}{more}"
-
-
-def beyond(threshold: float) -> str:
-    return f" by more than {100 * threshold:g} %" if threshold else ""
 
 
 def texts_of(cell: Any) -> dict[str, str]:
@@ -136,7 +124,7 @@ def case_tables(cells: Cells, of: Frame, short: bool = False) -> Iterator[Table]
     the modes of pre-wake against each other.
 
     @param of  the case. @param short  for a terminal: the main figure only"""
-    notes = list(case_notes(of, cells.threshold))
+    notes = list(case_notes(of))
     old = of["baseline"].iloc[0]
     figures = [main_figure(of)] if short else compared(of)
     for figure in figures:
@@ -148,24 +136,6 @@ def case_tables(cells: Cells, of: Frame, short: bool = False) -> Iterator[Table]
         yield shown(title, map(texts_of, cell.itertuples(index=False)), OF_CASE, [*notes, *below], once=1)
         notes = []
     yield from _modes_tables(cells, of, figures)
-    if not short and of["kind"].iloc[0] == "nr_ulsim":
-        yield from _quantile_tables(of)
-
-
-def _quantile_tables(of: Frame) -> Iterator[Table]:
-    """Of slots, where OAI prints them."""
-    for whole in WHOLE:
-        names = {f"{whole.removesuffix('_us')}_{name}_us": name for name in QUANTILES}
-        there = of[of["figure"].isin(names) & (of["runs"] > 0)]
-        if not {"q1", "max"} <= {names[figure] for figure in there["figure"]}:
-            continue
-        rows = [
-            {"threads": str(threads), "variant": variant, **dict.fromkeys(QUANTILES, NOTHING)}
-            | {names[figure]: number(us) for figure, us in zip(cell["figure"], cell["median"])}
-            for (threads, variant), cell in there.groupby(["threads", "variant"], sort=False)
-        ]
-        title = f"{TITLES[whole][0].upper()}{TITLES[whole][1:]}: the slots of a run, µs"
-        yield shown(title, rows, ("threads", "variant", *QUANTILES), [OF_SLOTS], once=1)
 
 
 def is_below_bound(cells: Any) -> Any:
@@ -173,13 +143,13 @@ def is_below_bound(cells: Any) -> Any:
     return cells["over_bound"] < 0.995
 
 
-def case_notes(of: Frame, threshold: float) -> Iterator[str]:
+def case_notes(of: Frame) -> Iterator[str]:
     counts = sorted({of["runs"].min(), of["runs"].max()} - {0})
     if counts:
         yield f"medians of {' to '.join(map(str, counts))} runs; ±: half the interquartile range"
     if of["baseline"].iloc[0]:
         against = f"÷ old: median divided by the median of {of['baseline'].iloc[0]}"
-        yield f"{against}; {SIGN.format(beyond(threshold))}"
+        yield f"{against}; {SIGN}"
     for column, note in (("bound", BOUND), ("parallel_bound", PARALLEL_BOUND)):
         if of[column].notna().any():
             yield note
@@ -207,7 +177,7 @@ def _modes_tables(cells: Cells, of: Frame, figures: Sequence[str]) -> Iterator[T
             if whole:
                 cell = modes[(modes["variant"] == variant) & (modes["figure"] == figure)].head(1)
                 rows += cell.assign(**whole, threads=0).itertuples(index=False)
-        notes = [f"÷ {first}; {SIGN.format(beyond(cells.threshold))}"]
+        notes = [f"÷ {first}; {SIGN}"]
         notes += [OVER_ALL] if rows[-1].threads == 0 else []
         title = f"Pre-wake: {variant} against {first}"
         heads = {RATIO[0]: f"÷ {first}"}
@@ -256,35 +226,17 @@ def slowest_table(ratios: Frame) -> Table:
     return shown("Slowest cases", texts, names, [counts_text(ratios)])
 
 
-def _against_old(cell: Any, where: str) -> str:
-    interval = interval_text(cell.ratio_low, cell.ratio_high)
-    if word(cell.verdict) in (SAME, UNKNOWN):
-        ratio = f"ratio {cell.ratio:.2f} {interval}"
-        return f"{cell.variant} against {cell.baseline} {where}: {cell.verdict}, {ratio}"
-    if word(cell.verdict) == FASTER:
-        speed, inverse = 1 / cell.ratio, interval_text(1 / cell.ratio_high, 1 / cell.ratio_low)
-        times = f"{speed:.{2 if speed < 10 else 1}f}"
-        return f"{cell.variant} is {times} times as fast as {cell.baseline} {where} {inverse}"
-    return f"{cell.variant} takes {cell.ratio:.2f} times as long as {cell.baseline} {where} {interval}"
-
-
 def _sentence(cell: Any, of: Frame) -> str:
     """@param of  the figure at all numbers of threads, so that the chosen one does not stand alone"""
-    where = f"at {cell.threads} thread{'s' if cell.threads != 1 else ''}"
-    if not cell.runs:
-        return f"{cell.variant} gave no result {where}"
-    text = f"{cell.variant} takes {number(cell.median)} µs {where}"
+    where = f"{cell.variant} at {cell.threads} thread{'s' if cell.threads != 1 else ''}"
+    parts = [f"{where}: {number(cell.median)} µs" if cell.runs else f"{where}: no result"]
     if cell.baseline not in (None, cell.variant):
         words = Counter(map(word, of.loc[of["variant"] == cell.variant, "verdict"]))
         counts = ", ".join(f"{name} {count} of {words.total()}" for name, count in words.items())
-        text = f"{cell.variant} cannot be compared with {cell.baseline} {where}"
-        text = f"{_against_old(cell, where) if _is_there(cell.ratio) else text} (all threads: {counts})"
-    if _is_there(cell.over_bound):
-        text += f"; {cell.over_bound:.2f} times the bound"
-        text += ", which is too high here" if is_below_bound(cell._asdict()) else ""
-    if _is_there(cell.over_parallel_bound):
-        text += f", {cell.over_parallel_bound:.2f} times the parallel bound"
-    return text
+        ratio = f"{factor(cell.ratio)} {interval_text(cell.ratio_low, cell.ratio_high)}"
+        parts.append(f"÷ {cell.baseline} {ratio}, {word(cell.verdict)} (all threads: {counts})")
+    over = {"bound": cell.over_bound, "parallel": cell.over_parallel_bound}
+    return "; ".join(parts + [f"÷ {name} {value:.2f}" for name, value in over.items() if _is_there(value)])
 
 
 def headlines(of: Frame) -> Iterator[Line]:
@@ -299,47 +251,6 @@ def headlines(of: Frame) -> Iterator[Line]:
         is_compared = cell.baseline not in (None, cell.variant)
         sentence = f"{TITLES[cell.figure]}: {_sentence(cell, figure)}"
         yield Line(where, sentence, word(cell.verdict) if is_compared else "")
-
-
-# Several hosts, over all cases: a row a host, and one for all of them.
-
-
-def _of_host(ratios: Frame, threshold: float) -> dict[str, Any]:
-    """The mean over its cases: each round has all of them."""
-    logs = np.mean(np.stack(ratios["logs"].tolist()), axis=0)
-    value, rounds = float(np.exp(np.log(ratios["ratio"]).mean())), int(ratios["ratio_repeats"].min())
-    about = {"cases": len(ratios), "logs": logs}
-    return about | ratio_of(value, interval_of(np.exp(logs), rounds), rounds, threshold)
-
-
-def _of_all(hosts: Frame, threshold: float) -> dict[str, Any]:
-    value, rounds = float(np.exp(np.log(hosts["ratio"]).mean())), int(hosts["ratio_repeats"].min())
-    about = {"host": "", "host_label": f"all {len(hosts)} hosts", "cases": hosts["cases"].max()}
-    return about | ratio_of(value, hosts_interval(hosts["logs"].tolist(), rounds), rounds, threshold)
-
-
-def pooled(cells: Frame, threshold: float) -> Frame:
-    """Ratios of the main figure: of each host, then of all. Empty where the runs are of one host."""
-    ratios = main_ratios(cells)
-    if ratios["host"].nunique() < 2:
-        return pd.DataFrame()
-    places = ["host", "host_label", *ROW]
-    each = ratios.groupby(places, sort=False)
-    hosts = pd.DataFrame(dict(zip(places, key)) | _of_host(of, threshold) for key, of in each)
-    every = [dict(zip(ROW, key)) | _of_all(of, threshold) for key, of in hosts.groupby(ROW, sort=False)]
-    return pd.concat([hosts, pd.DataFrame(every)], ignore_index=True).drop(columns="logs")
-
-
-def hosts_table(rows: Frame) -> Table:
-    """@param rows  as pooled()"""
-    texts = [
-        {**{name: str(row[name]) for name in ("cases", "threads", "variant", "verdict")},
-         "host": row["host_label"], "÷ old": factor(row["ratio"]),
-         "95 % interval": interval_text(row["ratio_low"], row["ratio_high"])}
-        for row in rows.to_dict("records")
-    ]  # fmt: skip
-    names = ("host", "cases", "threads", "variant", *RATIO)
-    return shown(f"Hosts, against {rows['baseline'].iloc[0]}", texts, names, [POOLED], once=1)
 
 
 def published_tables(cells: Frame) -> Iterator[Table]:
