@@ -30,8 +30,7 @@ QUICK = "--quick gives no verdicts here, by design: it measures few rounds of fe
 FEW = f"{UNKNOWN}: the interval holds 1, or there are fewer than {ROUNDS_MIN} rounds (--rounds)"
 Row = tuple[str, Ratio | None]
 Figure = Callable[[Results], dict[int, float]]  # by round
-RoundRatios = list[tuple[int, float]]
-Ratios = dict[str, RoundRatios]  # by pool
+Ratios = dict[str, list[tuple[int, float]]]  # by pool: rounds, and the ratio in each
 
 
 def first_class(results: Results, bench: str, cases: Collection[str]) -> Groups:
@@ -43,7 +42,7 @@ def first_class(results: Results, bench: str, cases: Collection[str]) -> Groups:
 def ratios(every: Groups, cores: int, figure: Figure) -> Ratios:
     """Of this pool, with as many threads as cores, to each other pool that has all its cases."""
     mine = select(every, backend=OWN, mode="default", workers=max(1, cores - 1))
-    own, found = {key.case: figure(at) for key, at in mine.items()}, dict[str, dict[str, RoundRatios]]()
+    own, found = {key.case: figure(at) for key, at in mine.items()}, dict[str, Ratios]()
     for key, at in every.items():
         if key.backend not in (OWN, *FACADES):
             above, below = own.get(key.case, {}), figure(at)

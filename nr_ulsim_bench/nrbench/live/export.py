@@ -125,16 +125,7 @@ class Answer(BaseHTTPRequestHandler):
         """None: a line every few seconds says nothing."""
 
 
-class Server(ThreadingHTTPServer):
-    """On a socket that listens already, of both families."""
-
-    def __init__(self, listening: socket.socket) -> None:
-        super().__init__(listening.getsockname(), Answer, bind_and_activate=False)
-        self.socket.close()
-        self.socket = listening
-
-
-def server(listen: str) -> Server:
+def server(listen: str) -> ThreadingHTTPServer:
     host, colon, port = listen.rpartition(":")
     host = host.strip("[]")
     if not colon or not port.isdecimal() or int(port) > 65535:
@@ -142,9 +133,13 @@ def server(listen: str) -> Server:
     both = not host and socket.has_dualstack_ipv6()
     try:
         family = socket.AF_INET6 if both else socket.getaddrinfo(host or "0.0.0.0", port)[0][0]
-        return Server(socket.create_server((host, int(port)), family=family, dualstack_ipv6=both))
+        listening = socket.create_server((host, int(port)), family=family, dualstack_ipv6=both)
     except OSError as error:
         raise LiveError(f'--listen "{listen}": {error.strerror}') from error
+    made = ThreadingHTTPServer(listening.getsockname(), Answer, bind_and_activate=False)
+    made.socket.close()
+    made.socket = listening
+    return made
 
 
 def run(listen: str) -> int:
