@@ -66,7 +66,6 @@ class Present:
     waiter_helps: bool
     has_workers: bool
     nests: bool
-    nested_push: bool = False
 
     def fair_workers(self, cores: int) -> int:
         """Workers that make as many computing threads as there are cores; at least one."""

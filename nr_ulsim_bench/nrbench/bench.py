@@ -8,26 +8,14 @@ import platform
 import sys
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import replace
+from importlib import import_module
 from io import StringIO
 from pathlib import Path
 from typing import Any, Iterable, Iterator, Sequence
 
 from nrbench.driver import BenchError, there
 from nrbench.engine import Part, Request, plain, tables_of
-from nrbench.parts import (
-    contest,
-    judged,
-    latch,
-    lives,
-    pi,
-    pools,
-    prewake,
-    scale,
-    scan,
-    tail,
-    ticks,
-    tracecost,
-)
+from nrbench.parts import lives, pools, prewake
 from nrbench.parts.pools import PARTS
 from nrbench.progress import say
 from nrbench.render import Page, Section, Table, write_page
@@ -72,7 +60,8 @@ class Replay(Part):
 
 REPLAY = Replay("replay", "recorded slots of nr_ulsim", lambda results: (), "pool")
 # Only if asked for by name:
-NAMED = tuple(part.PART for part in (tracecost, judged, scale, scan, pi, latch, tail, contest, ticks))
+NAMES = ("tracecost", "judged", "scale", "scan", "pi", "latch", "tail", "contest", "ticks")  # in parts/
+NAMED: tuple[Part, ...] = tuple(import_module(f"nrbench.parts.{name}").PART for name in NAMES)
 ALL: tuple[Part, ...] = (lives.PART, pools.PART, REPLAY, prewake.PART, *NAMED)
 
 

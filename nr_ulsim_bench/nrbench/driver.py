@@ -12,7 +12,7 @@ from nrbench.stats import Line
 
 WITH_LIMIT = ("ws-bench", "ws-prewake")  # take the word limit_s
 # What a module says of its pool; in the order of the fields of Present.
-ABOUT = ("version", "waiter_helps", "has_workers", "nests", "nested_push")
+ABOUT = ("version", "waiter_helps", "has_workers", "nests")
 
 
 class BenchError(RuntimeError):

@@ -18,11 +18,10 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Seque
 from nrbench import host
 from nrbench.backends import CLASSES
 from nrbench.driver import BenchError, ask, there
-from nrbench.judge import INTERVAL
 from nrbench.places import DATA, PROGRAMS
 from nrbench.plot import Plot, draw
 from nrbench.progress import say
-from nrbench.render import Column, Section, Table, busy_lines, layout, machine_line, plain_columns
+from nrbench.render import Section, Table, busy_lines, grouped, layout, machine_line, plain_columns
 from nrbench.session import INTERRUPTED, Lane, Session, append, in_rounds, results_of
 from nrbench.stats import Line, Results, read_lines
 
@@ -67,9 +66,7 @@ def chosen_classes(wanted: Sequence[str]) -> tuple[tuple[str, ...], dict[str, st
     reason = "no permission for real-time classes: run as root, or raise the limit 'rtprio' to 50"
     skipped = {f"class {name}": reason for name in classes if name != "other"}
     if "other" not in classes:
-        raise BenchError(
-            f"nothing to measure: {'; '.join(f'{name}: {why}' for name, why in skipped.items())}"
-        )
+        raise BenchError(f"nothing to measure: {', '.join(skipped)}: {reason}")
     return ("other",), skipped
 
 
@@ -106,7 +103,6 @@ class Plan:
     about: Line  # what the first line says beside the facts of the host
     rounds: int = 0  # each has all steps; 0: the steps are as they are to be taken
     same: tuple[str, ...] = ()  # labels: steps that have them in common stay side by side
-    title: str = ""
     budget_s: float = math.inf
 
     def drawn(self, seed: int) -> Plan:
@@ -135,24 +131,14 @@ Item = str | Table | Verdict  # of a report. A text may have several lines
 BOTH = " [95 %]"  # value and interval
 
 
-def _apart(head: Sequence[str], row: Sequence[str]) -> Iterator[str]:
-    """A value a cell."""
-    for name, cell in zip(head, row, strict=True):
-        value, interval, limits = cell.partition(" [")
-        yield from (value, interval.strip() + limits) if name.endswith(BOTH) else (cell,)
-
-
 def table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[Table]:
     """Nothing, if there are no rows.
 
     @param title  its further lines are notes
-    @param head   GROUP|NAME stands below a heading of the group. Of "ratio [95 %]" the interval, which its
-                  cells have behind the value, is a column of its own"""
+    @param head   names, or GROUP|NAME"""
     title, *notes = title.split("\n")
-    pairs = ((name.removesuffix(BOTH), INTERVAL) if name.endswith(BOTH) else (name,) for name in head)
-    parts = (name.rpartition("|") for pair in pairs for name in pair)
-    columns = [Column(group, name) for group, _, name in parts]
-    if found := [[*_apart(head, row)] for row in rows]:
+    columns = grouped(name.rpartition("|")[::2] for name in head)
+    if found := [list(row) for row in rows]:
         yield Table(title, columns, found, notes)
 
 
@@ -234,7 +220,7 @@ class Part:
             steps = (replace(step, labels=step.labels | {"step": n}) for n, step in enumerate(plan.steps))
             plan = replace(plan, steps=[step for step in steps if step.labels["step"] not in taken])
             seconds = sum(step.seconds for step in plan.steps)
-            what = plan.title or f"{len(plan.steps)} measurements"
+            what = f"{len(plan.steps)} measurements"
             what += f", {len(taken) - 1} are there from before" if before else ""
             say(f"{self.name}: {what}, about {seconds / 60:.1f} minutes")
             lane = Lane("", iter(plan.steps), plan.answers, len(plan.steps), seconds, counts_steps=True)

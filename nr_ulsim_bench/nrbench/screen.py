@@ -5,8 +5,9 @@ A ratio is of medians of rounds, over their cases. A round of a case has one val
 other's."""
 
 import math
+import statistics
 from pathlib import Path
-from typing import Any, Collection, Iterator, Sequence
+from typing import Callable, Collection, Iterator, Sequence
 
 from nrbench.backends import ALONE, CLASSES, FACADES, OWN
 from nrbench.cases import SLOT_CASES, TINY_CASE
@@ -16,7 +17,7 @@ from nrbench.parts.lives import AUTO, lives_of
 from nrbench.parts.pools import CLASS_TEXT
 from nrbench.parts.pools_judge import FIB_CASES
 from nrbench.render import busy_lines, machine_line
-from nrbench.stats import Line, Results, read_lines
+from nrbench.stats import Groups, Line, Results, groups, read_lines, select
 from nrbench.sweep.figures import RX
 from nrbench.sweep.record import RUNS, Run, read_runs
 from nrbench.sweep.replay import OLD_AND_NEW
@@ -28,44 +29,36 @@ CASES = tuple(case for case in SLOT_CASES if case != TINY_CASE)
 QUICK = "--quick gives no verdicts here, by design: it measures few rounds of few settings"
 FEW = f"{UNKNOWN}: the interval holds 1, or there are fewer than {ROUNDS_MIN} rounds (--rounds)"
 Row = tuple[str, Ratio | None]
+Figure = Callable[[Results], dict[int, float]]  # by round
+Ratios = dict[str, list[tuple[int, float]]]  # by pool: rounds, and the ratio in each
 
 
-class Contest:
-    """The own pool with as many threads as cores against others, in the first class that was measured."""
+def first_class(results: Results, bench: str, cases: Collection[str]) -> Groups:
+    """What was measured in the first class in which anything was."""
+    every = groups(results.only(bench=bench, case=tuple(cases)))
+    return next(filter(None, (select(every, sched_class=name) for name in CLASSES)), {})
 
-    def __init__(self, results: Results, bench: str, cases: Collection[str], cores: int) -> None:
-        import pandas as pd  # loads for a second
 
-        names = "case round class backend mode workers makespan_p50_us wall_s cpu_s work_s".split()
-        of_bench = results.only(bench=bench, case=tuple(cases)).lines
-        frame = pd.DataFrame(of_bench, columns=names)
-        self.class_ = next((name for name in CLASSES if (frame["class"] == name).any()), "")
-        frame = frame[frame["class"] == self.class_].set_index(["case", "round"])
-        hot = frame["mode"].map(lambda mode: " hot" if mode == "hot" else "")
-        frame["pool"] = frame["backend"] + " " + frame["workers"].astype(str) + "w" + hot
-        frame["cpu_per_work"] = frame["cpu_s"] / frame["work_s"]
-        is_own, usual = frame["backend"] == OWN, frame["mode"] == "default"
-        self.own = frame[is_own & usual & (frame["workers"] == max(1, cores - 1))]
-        self.rivals = frame[~frame["backend"].isin([OWN, *FACADES])]
+def ratios(every: Groups, cores: int, figure: Figure) -> Ratios:
+    """Of this pool, with as many threads as cores, to each other pool that has all its cases."""
+    mine = select(every, backend=OWN, mode="default", workers=max(1, cores - 1))
+    own, found = {key.case: figure(at) for key, at in mine.items()}, dict[str, Ratios]()
+    for key, at in every.items():
+        if key.backend not in (OWN, *FACADES):
+            above, below = own.get(key.case, {}), figure(at)
+            shared = [(number, above[number] / below[number]) for number in above.keys() & below.keys()]
+            found.setdefault(key.pool(), {})[key.case] = shared
+    return {pool: sum(of.values(), []) for pool, of in found.items() if own.keys() <= of.keys()}
 
-    def ratios(self, figure: str) -> Any:
-        """A row a case and round, a column a rival with any of its settings, which has all cases."""
-        wide = self.rivals.set_index("pool", append=True)[figure].unstack("pool")
-        has = wide.notna().groupby("case").any().reindex(self.own.index.unique("case"), fill_value=False)
-        return wide.loc[:, has.all()].rdiv(self.own[figure], axis=0)
 
-    def ratio(self, rival: str, figure: str) -> Ratio | None:
-        if not rival:
-            return None
-        of = self.ratios(figure)[rival].dropna()
-        return over_rounds(zip(of.index.get_level_values("round"), of))
+def cpu_per_work(at: Results) -> dict[int, float]:
+    return {line["round"]: line["cpu_s"] / line["work_s"] for line in at.lines}
 
-    def best(self, figure: str, name: str = "") -> str:
-        """The rival against which this pool does worst. @param name  one pool"""
-        medians = self.ratios(figure).median().dropna()
-        of = {pool: pool.split()[0] for pool in medians.index}
-        wanted = [pool for pool in medians.index if (of[pool] == name if name else of[pool] != ALONE)]
-        return str(medians[wanted].idxmax()) if wanted else ""
+
+def best(of: Ratios, name: str = "") -> str:
+    """The pool against which this one does worst. @param name  one pool"""
+    wanted = {p: r for p, r in of.items() if r and (p.split()[0] == name if name else p.split()[0] != ALONE)}
+    return max(wanted, key=lambda pool: statistics.median(ratio for _, ratio in wanted[pool]), default="")
 
 
 def _recorded(runs: Sequence[Run]) -> Ratio | None:
@@ -87,17 +80,21 @@ def _worst_life(own: Sequence[Line]) -> Ratio | None:
     return Ratio(max(worst), Interval(max(worst), max(worst))) if worst else None
 
 
-def _rows(slots: Contest, jobs: Contest, runs: Sequence[Run], lives: Sequence[Line]) -> Iterator[Row]:
-    p50, wall, cpu = "makespan_p50_us", "wall_s", "cpu_per_work"
-    sketch, best, job = slots.best(p50, SKETCH), slots.best(p50), jobs.best(wall)
-    rival = f"the best other pool{best and ', '}{best}"
+def _rows(
+    slots: Groups, jobs: Groups, cores: int, runs: Sequence[Run], lives: Sequence[Line]
+) -> Iterator[Row]:
+    p50 = ratios(slots, cores, lambda at: at.rounds("makespan_p50_us"))
+    wall = ratios(jobs, cores, lambda at: at.rounds("wall_s"))
+    cpu = ratios(slots, cores, cpu_per_work)
+    sketch, rival, job = best(p50, SKETCH), best(p50), best(wall)
+    named = f"the best other pool{rival and ', '}{rival}"
     yield f"recorded slots of nr_ulsim ÷ {SKETCH_TEXT}", _recorded(runs)
-    yield f"slots ÷ {SKETCH_TEXT}", slots.ratio(sketch, p50)
-    yield f"slots ÷ {rival}", slots.ratio(best, p50)
-    yield "slots ÷ no pool", slots.ratio(slots.best(p50, ALONE), p50)
-    yield f"many small jobs ÷ the best other pool{job and ', '}{job}", jobs.ratio(job, wall)
-    yield f"CPU time of slots ÷ {SKETCH_TEXT}", slots.ratio(sketch, cpu)
-    yield f"CPU time of slots ÷ {rival}", slots.ratio(best, cpu)
+    yield f"slots ÷ {SKETCH_TEXT}", over_rounds(p50.get(sketch, ()))
+    yield f"slots ÷ {named}", over_rounds(p50.get(rival, ()))
+    yield "slots ÷ no pool", over_rounds(p50.get(best(p50, ALONE), ()))
+    yield f"many small jobs ÷ the best other pool{job and ', '}{job}", over_rounds(wall.get(job, ()))
+    yield f"CPU time of slots ÷ {SKETCH_TEXT}", over_rounds(cpu.get(sketch, ()))
+    yield f"CPU time of slots ÷ {named}", over_rounds(cpu.get(rival, ()))
     yield f"worst of {sum(of['lives'] for of in lives)} lives ÷ no pool", _worst_life(lives)
 
 
@@ -121,14 +118,14 @@ def screen(out: Path, names: Collection[str]) -> Iterator[Item]:
     host = next((found.host for found in (pools, lives) if found.all), None)
     if host is None:
         return
-    slots = Contest(pools, "slot", CASES, host["cores"])
-    jobs = Contest(pools, "coliseum", FIB_CASES, host["cores"])
+    slots, jobs = first_class(pools, "slot", CASES), first_class(pools, "coliseum", FIB_CASES)
     yield f"This pool on {machine_line(host)}"
     own, quick = [of for of in lives_of(lives) if of["pool"] == AUTO], bool(host.get("quick"))
-    rows = [_cells(*row, quick) for row in _rows(slots, jobs, runs, own)]
+    rows = [_cells(*row, quick) for row in _rows(slots, jobs, host["cores"], runs, own)]
     yield from table("", ["this pool", "verdict", f"median{BOTH}"], rows)
     yield ""
     yield f"below 1: this pool takes less; same: within {100 * (EQUAL - 1):.0f} %"
     yield QUICK if quick else FEW
-    yield f"slots and jobs: {CLASS_TEXT.get(slots.class_ or jobs.class_, 'not measured')}"
+    measured = next((CLASS_TEXT[key.sched_class] for key in (*slots, *jobs)), "not measured")
+    yield f"slots and jobs: {measured}"
     yield from busy_lines(host)

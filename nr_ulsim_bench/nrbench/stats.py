@@ -87,10 +87,6 @@ class Results:
     def last(self, name: str, default: Any) -> Any:
         return next((line[name] for line in reversed(self.all) if name in line), default)
 
-    def values(self, name: str) -> list[Any]:
-        """Each value of a label or figure once, in the order of the lines."""
-        return list({line[name]: None for line in self.lines if name in line})
-
 
 Groups = dict[Key, Results]
 

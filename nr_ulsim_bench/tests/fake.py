@@ -192,8 +192,7 @@ def _stream(asked: Asked, slowness: float) -> Line:
     slots = int(asked.number_of("slots"))
     found = {"slots": slots, "work_s": slots * 1e-5, "wall_s": slots * asked.number_of("period_ns") * 1e-9}
     found |= {"cpu_s": 1.3 * found["wall_s"] + found["work_s"], "overtaken": 0}
-    fan = _times(asked, "fan_lag", 9 * slowness) if asked.number_of("fan") else {}
-    return found | _times(asked, "lag", 5 * slowness) | fan
+    return found | _times(asked, "lag", 5 * slowness)
 
 
 def _coliseum(asked: Asked, slowness: float) -> Line:
@@ -245,7 +244,7 @@ def ws_bench(asked: Asked) -> Line:
     if backend not in asked.behaviour.get("backends", BACKENDS):
         return {"error": f"libbench_{backend}.so: no such file"}
     if bench == "info":
-        about = dict.fromkeys(("has_workers", "waiter_helps", "nests", "nested_push"), backend != "alone")
+        about = dict.fromkeys(("has_workers", "waiter_helps", "nests"), backend != "alone")
         return about | {"version": "1.0", "waiter_helps": backend != "mutex-per-worker"}
     asked.suffer()
     if wrong := asked.wrong():
@@ -292,7 +291,7 @@ def ws_ticks(asked: Asked) -> Iterator[Line]:
 def ws_prewake(asked: Asked) -> Iterator[Line]:
     """Recorded answers of the kind that is asked for, a little longer or shorter."""
     recorded = [json.loads(line) for line in (HERE / "prewake.ndjson").read_text().splitlines()]
-    lines = [line for line in recorded if line["kind"] == asked.given.get("bench", "regret")]
+    lines = [line for line in recorded if line["kind"] == "regret"]
     envs = {line["env"] for line in lines}
     env = "wake30" if "wake30" in envs and "inject_us=30" in asked.words else sorted(envs)[0]
     labels = ("bench", "kind", "env", "scenario", "workers")

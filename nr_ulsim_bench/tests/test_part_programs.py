@@ -16,7 +16,7 @@ from trace_tools import events_of
 from nrbench import driver
 from nrbench import host as machine
 from nrbench.engine import Request
-from nrbench.parts import latch, pi, prewake, tracecost
+from nrbench.parts import latch, pi, tracecost
 from nrbench.parts.scan import MIB, WAYS
 from nrbench.parts.tail import HISTOGRAM, quantiles_us
 from nrbench.trace.reader import Trace
@@ -280,7 +280,7 @@ def test_an_environment_is_had_or_the_reason_is_told(words):
 @pytest.mark.program("ws-prewake")
 def test_each_step_has_an_answer():
     answers = ask_for("bench=step", "pattern=DU", "next_pattern=UUD", "inject_us=30", "measure_ms=200")
-    assert len(answers) == prewake.STEPS_COUNT and answers[0]["mode"] == "a new pool"
+    assert len(answers) == 5 and answers[0]["mode"] == "a new pool"
     assert all(len(a["window_lateness_us"]) == 2 for a in answers)
 
 
@@ -301,17 +301,17 @@ def test_both_builds_of_the_pool_run_slots_and_report_the_mean(backend):
 
 @pytest.mark.program("ws-trace-cost")
 def test_a_recorded_slot_has_its_phases_and_every_task():
-    asker = tracecost.Asker(Request(PROGRAMS / "ws-bench"))
-    if reason := asker.why_none():
+    request = Request(PROGRAMS / "ws-bench")
+    if reason := tracecost.why_none(request):
         pytest.skip(reason)
     words = ["bench=slot", "backend=ws", "bursts=12x6+5x9", "workers=1", "slots=25", "warm=0"]
     with tracecost.recording():
-        assert asker.look()["recorded"]
+        assert tracecost.look(request)["recorded"]
     with tracecost.recording() as recording:
         (answer,) = driver.ask(PROGRAMS / "ws-bench", words, 600, **WANTED)
         recording.stop()
         events = events_of(Trace(recording.out))
-    assert "error" not in answer and not asker.look()["recorded"]
+    assert "error" not in answer and not tracecost.look(request)["recorded"]
     if recording.lost.get("lost_events"):
         pytest.skip("the buffers were full: the machine is busy")
     of_slots = list(dropwhile(lambda event: event["kind"] != "symbol_processing_begin", events))

@@ -48,11 +48,6 @@ def test_no_registration_of_an_openmp_runtime_stays():
     assert orphaned_registrations() <= before
 
 
-def test_a_hog_runs_beside_the_measurement_and_ends_with_it():
-    answer = answer_of(["bench=slot", "backend=alone", "bursts=1x1", "slots=5", "hog=2", "limit_s=20"])
-    assert answer.get("slots") == 5
-
-
 def test_slots_may_come_by_chance_in_varied_sizes():
     words = ["bench=slot", "backend=alone", "bursts=20x5", "period_us=100", "slots=300", "limit_s=20"]
     work = {}

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from nrbench.sweep.replay import SlotFileError, parse_line, read_slot_file
+from nrbench.sweep.replay import SlotFileError, read_slot_file
 
 HERE = Path(__file__).parent
 DATA = HERE.parent / "data"
@@ -17,20 +17,6 @@ def test_reads_slots_and_phases():
     assert file.slots[1][1].task_ns == ()
     assert file.tasks_max == 3
     assert file.longest_slot_us() == pytest.approx(12 + 18 + 3 + 58)
-
-
-def test_bound_of_a_phase_is_the_longest_task_or_the_share_of_a_core():
-    assert parse_line("1,a,100,3,10 10 10").bound_ns(2) == 115
-    assert parse_line("1,a,100,2,30 10").bound_ns(2) == 130
-    assert parse_line("1,a,100,0,").bound_ns(2) == 100
-
-
-@pytest.mark.parametrize(
-    "line", ["1,a,100", "1,a,100,2,5", "1,a,100,1,5 6", "x,a,100,1,5", "1,a,-1,1,5", "1,a,1,1,-5"]
-)
-def test_a_broken_line_is_refused(line):
-    with pytest.raises(ValueError):
-        parse_line(line)
 
 
 @pytest.mark.parametrize(

@@ -27,14 +27,6 @@ def test_masks_have_a_comma_after_every_32_bits(tmp_path):
     assert [system.mask(name) for name in ("/a", "/b", "/c")] == [{0, 2, 32}, set(), None]
 
 
-def test_nothing_is_read_of_an_empty_machine(tmp_path):
-    system = System(tmp_path)
-    assert system.text("/proc/cmdline") is None and system.number("/proc/cmdline") is None
-    assert system.cpus("/sys/x") is None and system.names("/sys/x") == []
-    assert system.limit("Max locked memory") is None and system.has_capability(23) is None
-    assert quota(system) is None
-
-
 def test_boot_parameters_end_where_those_of_init_begin(tmp_path):
     system = machine_tree.tuned(tmp_path, {"/proc/cmdline": "a=1 rcu-nocbs=2 a=3 flag -- b=4\n"})
     assert [system.boot_parameter(name) for name in ("a", "rcu_nocbs", "flag", "b")] == ["3", "2", "", None]

@@ -45,9 +45,8 @@ class Plan(NamedTuple):
         round_s = seconds(every) * len(changes)
         records = any(change.what & RECORD for change in changes.values())
         if len(changes) < 2 or len(changes) < len(settings) or records:
-            raise LiveError(
-                "ab needs two or more different settings, such as spin=off spin=auto; not record=1"
-            )
+            wanted = "two or more different settings, such as spin=off spin=auto; not record=1"
+            raise LiveError(f"ab needs {wanted}")
         if (rounds := int(seconds(whole) / round_s)) < ROUNDS_MIN:
             least = f"an interval needs {ROUNDS_MIN}: at least {ROUNDS_MIN * round_s:g}s"
             raise LiveError(f"--for {whole}: {rounds} rounds of {round_s:g} s; {least}")

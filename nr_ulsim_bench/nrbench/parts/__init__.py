@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """
 The parts of the benchmark. A new part is a file here with three functions and one line, and an entry in
-bench.NAMED:
+bench.NAMES:
 
     def plan(request: Request) -> Plan   # its steps: words for a program, labels of the answers; its rounds
     def report(results: Results)         # its tables, texts and verdicts

@@ -4,6 +4,8 @@ that are always late, against a pool that asked for nothing. Pairs of ws-bench, 
 
 import itertools
 import tempfile
+from functools import partial
+from pathlib import Path
 from typing import Iterator, NamedTuple
 
 from nrbench.backends import CLASSES, OWN
@@ -43,21 +45,21 @@ def step(request: Request, case: str, late: str, sched_class: str, state: str) -
     return Step(labels | {"state": state}, work, seconds, f"{case} {late}, {state}")
 
 
+def measure(program: Path, step: Step) -> list[Line]:
+    if step.labels["state"] == OFF:
+        return ask(program, step.words, step.seconds)
+    deadline = str(ROWS[step.labels["case"], step.labels["late"]].deadline_us)
+    with tempfile.TemporaryDirectory(prefix="ws-judged-", dir="/dev/shm") as folder:
+        asked = {"TPOOL_WS_DEADLINE_US": deadline, "TPOOL_WS_RECORD": folder}
+        return ask(program, step.words, step.seconds, **asked)
+
+
 def plan(request: Request) -> Plan:
     """In the normal class, unless others are named."""
-    program = there(request.program)
+    measured = partial(measure, there(request.program))
     classes, skipped = chosen_classes(request.classes or ("other",))
-
-    def measure(step: Step) -> list[Line]:
-        if step.labels["state"] == OFF:
-            return ask(program, step.words, step.seconds)
-        deadline = str(ROWS[step.labels["case"], step.labels["late"]].deadline_us)
-        with tempfile.TemporaryDirectory(prefix="ws-judged-", dir="/dev/shm") as folder:
-            asked = {"TPOOL_WS_DEADLINE_US": deadline, "TPOOL_WS_RECORD": folder}
-            return ask(program, step.words, step.seconds, **asked)
-
     steps = [step(request, *row, c, state) for row, c, state in itertools.product(ROWS, classes, STATES)]
-    return Plan(steps, measure, {"skipped": skipped}, request.round_count(40, 6), ("case", "late", "class"))
+    return Plan(steps, measured, {"skipped": skipped}, request.round_count(40, 6), ("case", "late", "class"))
 
 
 def report(results: Results) -> Iterator[Item]:

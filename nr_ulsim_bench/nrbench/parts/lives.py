@@ -80,10 +80,9 @@ QUANTILES = (0.1, 0.5, 0.9, 1.0)
 TIMES = "; ".join(
     f"{p}, µs|{100 * q:.0f} % {{{p}[{n}]:.0f}}" for p in ("p50", "p99") for n, q in enumerate(QUANTILES)
 )
-STOPS = "wakes onto the waker's CPU"
 COLUMNS = (
     "case {case}; class {class}; pool {title}; lives {lives}; good {share}; slower {slow}; "
-    f"{TIMES}; CPUs {{cpus:.2f}}; {STOPS}|median {{stopped}}; {STOPS}|most {{stopped_most}}"
+    f"{TIMES}; CPUs {{cpus:.2f}}"
 )
 
 
@@ -114,7 +113,7 @@ def plan(request: Request) -> Plan:
     count = request.rounds or (request.usual(3, 1) if short else 20)
     steps = [step(*place, pool) for place in places for pool in pools]
     about = {"warm": WARM, "slots": SLOTS, "missing": missing, "skipped": skipped}
-    return Plan(steps, asks(program), about, count, ("case", "class", "noise"), f"{count * len(steps)} lives")
+    return Plan(steps, asks(program), about, count, ("case", "class", "noise"))
 
 
 def lives_of(results: Results) -> Iterator[Line]:
@@ -138,15 +137,12 @@ def lives_of(results: Results) -> Iterator[Line]:
 
 def row(found: Line) -> Line:
     lines, lives = found["lines"], found["lives"]
-    stops = [line["stopped_callers"] for line in lines if "stopped_callers" in line]
     times = {p: [line[f"makespan_{p}_us"] for line in lines] for p in ("p50", "p99")}
     quantiles = {p: np.quantile(of, QUANTILES, method="inverted_cdf") for p, of in times.items()}
     return found | quantiles | {
         "share": f"{100 * found['good'] / lives:.0f} %" if found["hot"] else "",
         "slow": f"{found['slower']}" if found["alone"] < math.inf else "",
         "cpus": statistics.median(line["cpu_s"] / line["wall_s"] for line in lines),
-        "stopped": f"{statistics.median(stops):.0f}" if stops else "",
-        "stopped_most": f"{max(stops)}" if stops else "",
     }  # fmt: skip
 
 

@@ -2,15 +2,14 @@
 """A parallel reduction: this pool floating and pinned, and other libraries. ws-bench in rounds."""
 
 import math
-from typing import Callable, Iterator, Mapping
+from typing import Iterator, Mapping
 
 import numpy as np
 
 from nrbench.backends import OWN
 from nrbench.driver import not_built, there
 from nrbench.engine import Item, Part, Plan, Request, Step, Verdict, asks, shown, words
-from nrbench.judge import Array, Ratio, Rounds, at_most_word, equal_word, resampled, round_ratio
-from nrbench.plot import Plot
+from nrbench.judge import Ratio, Rounds, at_most_word, equal_word, resampled, round_ratio
 from nrbench.session import in_rounds
 from nrbench.stats import Line, Results
 
@@ -31,7 +30,6 @@ PROCESS_S = 0.02
 NOT_SLOWER = 1.01  # slower by less than that is no loss
 EQUAL_MEANS = 1.02
 SCALED, SCALED_ROUNDS = (OWN, PINNED, "onetbb"), 7  # over 1 ... all threads
-RESAMPLED_MIN = 20  # runs; fewer do not show how the times are distributed
 COLUMNS = (
     "time of a reduction, ms{title}; runs{runs}; median{median:.3f}; mean{mean:.3f}; st. dev.{deviation:.3f};"
     " st. dev., %{share:.1f}; floating ÷ this [95 %]{ratio}"
@@ -72,28 +70,17 @@ def scaling(results: Results) -> list[Line]:
     return [{"how": TITLES[SCALED[i]], "threads": n, "up": up, "share": 100 * up / n} for i, n, up in each]
 
 
-def ratio(of: Rounds, to: Rounds, figure: Callable[[Array], Array]) -> Ratio | None:
-    """@param figure  of the times of all rounds, a row a resample"""
+def means(of: Rounds, to: Rounds) -> Ratio | None:
+    """Ratio of the means."""
     numbers = sorted(of.keys() & to.keys())
-    if len(numbers) < 2:
-        return None
     upper, lower = (np.array([rounds[number] for number in numbers]) for rounds in (of, to))
-    return resampled(len(numbers), lambda at: figure(upper[at]) / figure(lower[at]), RESAMPLED_MIN)
-
-
-def deviations(times: Array) -> Array:
-    return np.asarray(np.std(times, axis=1, ddof=1))
-
-
-def means(times: Array) -> Array:
-    return np.asarray(np.mean(times, axis=1))
+    ratio = lambda at: upper[at].mean(axis=1) / lower[at].mean(axis=1)  # noqa: E731
+    return resampled(len(numbers), ratio) if numbers else None
 
 
 def verdicts(of: Mapping[str, Rounds]) -> Iterator[Verdict]:
     floating, pinned = of.get(OWN, {}), of.get(PINNED, {})
-    spread, mean = ratio(pinned, floating, deviations), ratio(pinned, floating, means)
-    what = "pinned deviates less than floating: ratio of the standard deviations"
-    yield Verdict(at_most_word(spread, 1.0), f"{what} {spread or 'n/a'}")
+    mean = means(pinned, floating)
     what = f"pinned and floating have equal means, within {100 * (EQUAL_MEANS - 1):.0f} %"
     yield Verdict(equal_word(mean, EQUAL_MEANS), f"{what}: ratio {mean or 'n/a'}")
     for rival in (name for name in RIVALS if name in of):
@@ -123,14 +110,4 @@ def report(results: Results) -> Iterator[Item]:
     yield from verdicts(of)
 
 
-def plots(results: Results) -> Iterator[Plot]:
-    times = {title: results.rounds("ns", bench="pi", how=how).values() for how, title in TITLES.items()}
-    points = [{"how": title, "ms": ns * 1e-6} for title, values in times.items() for ns in values]
-    yield Plot("pi", "Time of a reduction, all runs", points, "boxen", ("ms", "how"), {"aspect": 2.2})
-    panels = {"up": "speed-up", "share": "efficiency, %"}
-    points = [line | {"of": panels[name], " ": line[name]} for line in scaling(results) for name in panels]
-    look = {"hue": "how", "col": "of", "marker": "o", "facet_kws": {"sharey": False}}
-    yield Plot("pi_threads", "Reduction on 1 to all threads", points, "line", ("threads", " "), look)
-
-
-PART = Part("pi", "a parallel reduction", report, "how", plan, plots=plots)
+PART = Part("pi", "a parallel reduction", report, "how", plan)

@@ -16,7 +16,6 @@ from nrbench.driver import chosen, there
 from nrbench.engine import Item, Part, Plan, Request, Step, asks, chosen_classes, shown, words
 from nrbench.judge import judge
 from nrbench.parts.pools_judge import FIB_CASES, IDLE_CASE, duels, verdicts
-from nrbench.plot import Plot, colors_of
 from nrbench.render import Table
 from nrbench.session import shuffled
 from nrbench.stats import Groups, Key, Line, Results, groups, select
@@ -28,11 +27,8 @@ ALONE_ROUNDS = {"coliseum": 25}  # measured by itself it has time for more
 OVERHEAD_S = 0.02  # start of a process, of its module and threads, and their end
 STEADY_US, STEADY_SLOTS_MIN = 50_000, 8  # what counts of a slot measurement, after the pool has settled
 QUICK_CASES = ("12x6", "22x28", "12x6+22x28", TINY_CASE)
-# A task a symbol, 14 of them in a slot of 500 µs, pushed by a thread that never joins; and a task a slot of
-# which a worker pushes eight more.
+# A task a symbol, 14 of them in a slot of 500 µs, pushed by a thread that never joins.
 STREAM_CASE, STREAM_PERIOD_NS = "1x10", 35714
-FAN, FAN_PERIOD_NS = 8, 500000
-FAN_CASE = f"{STREAM_CASE}+{FAN}"
 # Tasks, and how long one core takes for them, about.
 JOBS = {"fib19": (7500, 0.15), "fib17-19": (11000, 0.15), "fib19x1-3": (3700, 0.15)}
 JOBS |= {"nested": (700, 0.15), "empty": (200_000, 0.02)}
@@ -40,7 +36,6 @@ IDLE_US = (250, 500, 1000, 2000, 5000)
 WAKES, WARM_WAKES = 15, 3
 # Besides no pool; where time is short, unless pools are chosen by name.
 RIVALS = ("mutex-per-worker", "onetbb", "openmp-gcc")
-PLOT_MAX = 4.0
 CLASS_TEXT = {
     "other": "all threads in the normal class",
     "rr": "workers real-time, producer normal",
@@ -109,15 +104,11 @@ def slots(request: Request, pools: Pools) -> Iterator[Step]:
 
 def streams(request: Request, pools: Pools) -> Iterator[Step]:
     """The producer polls on one core, and no waiter helps."""
+    given = words(bench="stream", bursts=STREAM_CASE, period_ns=STREAM_PERIOD_NS)
     for config in configs(request, pools):
         if config.pool.has_workers:
             config = config._replace(workers=max(1, request.cores - 1))
-        paces = [(STREAM_CASE, STREAM_PERIOD_NS, 0)]
-        if config.pool.nested_push and (config.sched_class, config.mode) == ("other", "default"):
-            paces.append((FAN_CASE, FAN_PERIOD_NS, FAN))
-        for case, period_ns, fan in paces:
-            given = words(bench="stream", bursts=STREAM_CASE, period_ns=period_ns, fan=fan)
-            yield config.paced("stream", case, period_ns * 1e-3, *given)
+        yield config.paced("stream", STREAM_CASE, STREAM_PERIOD_NS * 1e-3, *given)
 
 
 def jobs(request: Request, pools: Pools) -> Iterator[Step]:
@@ -190,8 +181,6 @@ GRIDS = (  # a table for each class: its title, cases and figures
     ("stream", "Stream: from push to start", (STREAM_CASE,),
      "p50, µs {lag_p50_us:.1f}; p99, µs {lag_p99_us:.1f}; overtaken, % {overtaken:.1f}; "
      "CPUs beside producer and work {cpus:.2f}"),
-    ("stream", "Stream with a fan: from push to start", (FAN_CASE,),
-     "p50, µs {fan_lag_p50_us:.1f}; p99, µs {fan_lag_p99_us:.1f}"),
     ("coliseum", "Coliseum: wall time x cores ÷ work", (*FIB_CASES, "nested"),
      "wall time {to_ideal:.2f}; " + CPU_PER_WORK),
     ("coliseum", "Coliseum: empty tasks", ("empty",),
@@ -256,20 +245,5 @@ def report(results: Results) -> Iterator[Item]:
     yield from verdicts(every, results.host["cores"])
 
 
-def plots(results: Results) -> Iterator[Plot]:
-    every = select(groups(results), bench="slot", case=CASES)
-    x, y = "CPU time / work", f"makespan / bound, cut at {PLOT_MAX:g}"
-    points = [
-        {"pool": key.backend + " hot" * (key.mode == "hot"), "class": key.sched_class, "case": key.case}
-        | {x: at.cpu_per_work, y: min(at["ratio_p50"], PLOT_MAX)}
-        for case in CASES
-        for key, at in sorted(select(every, case=case).items(), key=lambda item: pool_order(item[0]))
-    ]
-    pools = list(dict.fromkeys(point["pool"] for point in points))
-    look = {"hue": "pool", "style": "pool", "row": "class", "col": "case", "palette": colors_of(pools)}
-    title = "Slots in the steady state: median makespan against CPU time"
-    yield Plot("slot_cost", title, points, "scatter", (x, y), look | {"aspect": 0.9, "s": 60}, "xy", (1.0,))
-
-
 ABOUT = "slots, streams, jobs and wakes, all pools"
-PART = Part("pools", ABOUT, report, "backend", plan, plots=plots, stem="results", text="report.txt")
+PART = Part("pools", ABOUT, report, "backend", plan, stem="results", text="report.txt")

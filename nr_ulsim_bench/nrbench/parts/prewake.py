@@ -7,7 +7,7 @@ import random
 import statistics
 from functools import partial
 from pathlib import Path
-from typing import Any, Iterable, Iterator, Sequence
+from typing import Any, Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -46,11 +46,10 @@ SCENARIOS = {
     "recorded": "500:DDDDU:5:v2.3.0_prb106_mcs25_l1.slots",
 }
 QUICK_SCENARIOS = ("steady", "gap2")
-STEPS_COUNT = 5  # of ws-prewake
+KIND = "regret"  # of lines; older results have others
 REGRET_MAX = 1.10
 LATE_US_MIN = 10.0
 P50_CUT_MIN, P99_CUT_MIN = 0.70, 0.50
-RECOVERED_FACTOR, RECOVERED_SLACK_US, RECOVERY_S_MAX = 1.5, 3.0, 2.0
 OTHERS_MAX, QUIET_ROUNDS_MIN = 0.15, 3  # CPUs in a round; with fewer quiet rounds all are taken
 Modes = dict[str, Line]
 
@@ -66,13 +65,6 @@ def scenario_words(name: str, data: Path) -> tuple[str, ...]:
     return *words(slot_us=slot_us, pattern=pattern, jitter_us=jitter_us), of_work, *more
 
 
-def step(request: Request, kind: str, env: str, scenario: str, given: Sequence[str], seconds: float) -> Step:
-    workers = max(1, request.cores - 1)
-    labels: Line = {"bench": "prewake", "kind": kind, "env": env, "scenario": scenario, "workers": workers}
-    more = words(workers=workers, cap=CAP_PERCENT, spin_price=SPIN_PRICE, seed=request.seed)
-    return Step(labels, (*given, *more), seconds + OVERHEAD_S, f"{kind} {env} {scenario}")
-
-
 def steps_of(
     request: Request, envs: Sequence[str] = (), scenarios: Sequence[str] = (), seconds: float | None = None,
     realtime: bool = True,
@@ -84,19 +76,17 @@ def steps_of(
     measure_s, warm_s = seconds or request.usual(5.8, 4.5), request.usual(1.0, 0.6)
     times = words(measure_ms=f"{measure_s * 1000:.0f}", warm_ms=f"{warm_s * 1000:.0f}")
     usual = request.usual((tuple(ENVIRONMENTS), tuple(SCENARIOS)), (QUICK_ENVS, QUICK_SCENARIOS))
-    found = []
+    workers, found = max(1, request.cores - 1), []
+    shared = words(workers=workers, cap=CAP_PERCENT, spin_price=SPIN_PRICE, seed=request.seed)
     for env, scenario in itertools.product(envs or usual[0], scenarios or usual[1]):
         if env not in ENVIRONMENTS:
             raise ValueError(f"environment {env!r} is none of {', '.join(ENVIRONMENTS)}")
         of_env = ENVIRONMENTS[env].format(quota=60 * request.cores, realtime="class=rrall" * realtime).split()
         given = (*scenario_words(scenario, request.data), *of_env, *times)
         if realtime or env != "realtime":
-            found.append(step(request, "regret", env, scenario, given, measure_s + warm_s))
-    if not (envs or scenarios or request.quick):  # what was learnt becomes wrong: the machine, the radio
-        radio = scenario_words("500:DDDDU:5:22x28:next_pattern=DDUDU", request.data)
-        times = words(bench="step", measure_ms=2500, inject_us=60, pin=1)
-        given = (*["class=rrall"] * realtime, *radio, *times)
-        found.append(step(request, "step", "pinned", "gap2", given, 2.5 * STEPS_COUNT))
+            labels = {"bench": "prewake", "kind": KIND, "env": env, "scenario": scenario, "workers": workers}
+            seconds = measure_s + warm_s + OVERHEAD_S
+            found.append(Step(labels, (*given, *shared), seconds, f"{env} {scenario}"))
     return random.Random(request.seed).sample(found, len(found))
 
 
@@ -105,7 +95,7 @@ def plan(request: Request, program: Path | None = None, **choice: Any) -> Plan:
     ask = asks(there(program) if program else request.beside("ws-prewake"))
     realtime = host.realtime_allowed() and set(request.classes or CLASSES) != {"other"}
     steps = steps_of(request, **{"realtime": realtime, **choice})
-    return Plan(steps, ask, {}, title=f"{len(steps)} cases")
+    return Plan(steps, ask, {})
 
 
 def tuned_cost(costs: Array, rounds: Places) -> Array:
@@ -163,19 +153,6 @@ def late(modes: Modes) -> Iterator[Line]:
     }  # fmt: skip
 
 
-def recovery(modes: Modes) -> Iterator[Line]:
-    """Settled is the median of the second half. Two windows in a row near it end the recovery: one alone
-    shows what else the machine did."""
-    for mode, line in modes.items():
-        windows: Sequence[float] = line["window_lateness_us"]
-        settled = statistics.median(windows[len(windows) // 2 :])
-        near = [us <= RECOVERED_FACTOR * settled + RECOVERED_SLACK_US for us in windows]
-        first = next((i for i in range(len(near)) if all(near[i : i + 2])), len(near))
-        seconds = first * line["window_s"]
-        word = passed_word(seconds <= RECOVERY_S_MAX and settled <= LATE_US_MIN)
-        yield {"step": mode, "first": windows[0], "settled": settled, "seconds": seconds, "word": word}
-
-
 PLACE = "env {env}; scenario {scenario}; "
 REGRET = f"""Regret: cost of a slot in µs (lateness + CPU time beyond the work / spin_price).
   best: the lead, or off, with the least cost; tuned: chosen in half of the rounds, paid in the other
@@ -196,38 +173,29 @@ OF_LATE = (
     "% {percent[0]:+.0f}; off p99 {off[lateness_p99_us]:.1f}; auto {auto[lateness_p99_us]:.1f}; "
     "% {percent[1]:+.0f}; verdict {word}; took {took:.1f}; verdict {kept}; cpu {more:+.1f}"
 )
-STEPS = f"""Steps: mean lateness in µs in the first tenth of a second and in the second half, and the \
-seconds between;
-  met: up to {RECOVERY_S_MAX:g} s, and then up to {LATE_US_MIN:g} µs"""
-OF_STEPS = "step {step}; first {first:.1f}; settled {settled:.1f}; after s {seconds:.1f}; verdict {word}"
-TABLES = (  # kind, figures, title, columns
-    ("regret", regret, REGRET, OF_REGRET),
-    ("regret", late, LATE, OF_LATE),
-    ("step", recovery, STEPS, OF_STEPS),
-)
+Cases = dict[tuple[str, str], Modes]  # by environment and scenario
 
 
-def cases(results: Results, kind: str) -> Iterator[tuple[Line, Modes]]:
-    """With the labels of each."""
-    found = results.only(kind=kind).by("env", "scenario")
-    for env, scenario in sorted(found, key=lambda at: ([*ENVIRONMENTS, at[0]].index(at[0]), at[1])):
-        modes = {line["mode"]: line for line in found[env, scenario].lines}
-        yield {"env": env, "scenario": scenario}, modes
+def cases(results: Results) -> Cases:
+    found = results.only(kind=KIND).by("env", "scenario")
+    ordered = sorted(found, key=lambda at: ([*ENVIRONMENTS, at[0]].index(at[0]), at[1]))
+    return {case: {line["mode"]: line for line in found[case].lines} for case in ordered}
 
 
-def rows(results: Results, kind: str, figures: Any) -> Iterable[Line]:
-    return (labels | row for labels, modes in cases(results, kind) for row in figures(modes))
+def rows(every: Cases, figures: Callable[[Modes], Iterator[Line]]) -> list[Line]:
+    named = ({"env": env, "scenario": scenario} for env, scenario in every)
+    return [labels | row for labels, modes in zip(named, every.values()) for row in figures(modes)]
 
 
 def report(results: Results) -> Iterator[Item]:
-    for kind, figures, title, columns in TABLES:
-        yield from shown(title, columns, rows(results, kind, figures))
-    by_env: dict[str, list[float]] = {}
-    for row in rows(results, "regret", regret):
+    every, by_env = cases(results), dict[str, list[float]]()
+    yield from shown(REGRET, OF_REGRET, rows(every, regret))
+    yield from shown(LATE, OF_LATE, rows(every, late))
+    for row in rows(every, regret):
         by_env.setdefault(row["env"], []).append(row["of"].value)
-    every = sum(by_env.values(), [])
-    passed = sum(value <= REGRET_MAX for value in every)
-    yield f"\nregret within {REGRET_MAX:g} in {passed} of {len(every)} cases"
+    values = sum(by_env.values(), [])
+    passed = sum(value <= REGRET_MAX for value in values)
+    yield f"\nregret within {REGRET_MAX:g} in {passed} of {len(values)} cases"
     for env, values in by_env.items():
         mean = statistics.geometric_mean(values)
         yield f"  {env:<12} geometric mean {mean:.2f}  {passed_word(mean <= REGRET_MAX)}"
@@ -237,9 +205,9 @@ def plots(results: Results) -> Iterator[Plot]:
     """Latency against CPU time: fixed leads are a curve, and auto should lie on it or below."""
     x, y = "CPU time a slot beyond the work, µs", "lateness, mean, µs"
     points = [
-        {"environment": labels["env"], "scenario": labels["scenario"], "mode": mode.partition(":")[0]}
+        {"environment": env, "scenario": scenario, "mode": mode.partition(":")[0]}
         | {x: line["cpu_us"] - line["work_us"], y: line["lateness_mean_us"]}
-        for labels, modes in cases(results, "regret")
+        for (env, scenario), modes in cases(results).items()
         for mode, line in modes.items()
     ]
     look = {"hue": "scenario", "style": "mode", "col": "environment", "col_wrap": 4, "s": 60}

@@ -4,7 +4,7 @@ figures are of all slots of all rounds together."""
 
 import itertools
 import math
-from typing import Any, Iterator, Sequence
+from typing import Iterator, Sequence
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from nrbench.driver import chosen, there
 from nrbench.engine import Item, Part, Plan, Request, Step, Verdict, asks, chosen_classes, shown, words
 from nrbench.judge import Array, at_most_word, late, round_ratio
 from nrbench.parts.pools import Config
-from nrbench.plot import Plot, colors_of
 from nrbench.stats import Line, Results
 
 CASES, QUICK_CASES = ("12x0.5", "12x2", "12x10"), ("12x2",)
@@ -74,7 +73,7 @@ def plan(request: Request) -> Plan:
     ]
     count = request.round_count(5, 1)
     about = {"missing": missing, "skipped": skipped}
-    return Plan(every, asks(program), about, count, ("case", "class"), f"{count} x {len(every)} settings")
+    return Plan(every, asks(program), about, count, ("case", "class"))
 
 
 def slots_us(lines: Sequence[Line], name: str = HISTOGRAM) -> Array:
@@ -142,19 +141,4 @@ def report(results: Results) -> Iterator[Item]:
         yield from verdict(place, by_pool, f"{OWN} hot", math.inf)
 
 
-def plots(results: Results) -> Iterator[Plot]:
-    """The share of slots that take longer than a time."""
-    points = [
-        {"pool": line["pool"], "case": line["case"], "class": line["class"]}
-        | {"makespan, µs": ns * 1e-3, "slots": count}
-        for line in results.lines
-        for ns, count in zip(line[HISTOGRAM][::2], line[HISTOGRAM][1::2])
-    ]
-    look: dict[str, Any] = {"hue": "pool", "row": "class", "col": "case"}
-    look |= {"palette": colors_of(results.values("pool"))}
-    look |= {"weights": "slots", "complementary": True, "log_scale": (True, True)}
-    title, axes = "Share of the slots that take longer", ("makespan, µs", "")
-    yield Plot("tail", title, points, "ecdf", axes, look)
-
-
-PART = Part("tail", "the slowest slots of short bursts", report, "pool", plan, plots=plots)
+PART = Part("tail", "the slowest slots of short bursts", report, "pool", plan)

@@ -7,7 +7,6 @@ from nrbench import facts, host
 from nrbench.driver import BenchError
 from nrbench.engine import Item, Part, Plan, Request, Step, asks, shown, words
 from nrbench.parts.tail import quantiles_us
-from nrbench.plot import Plot
 from nrbench.stats import Results
 from nrbench.system import System
 
@@ -41,15 +40,4 @@ def report(results: Results) -> Iterator[Item]:
     yield from shown("fib(19): how long a run takes; lost: time beyond the median", COLUMNS, rows)
 
 
-def plots(results: Results) -> Iterator[Plot]:
-    """Share of the runs that take longer."""
-    points = [
-        {"CPUs": line["kind"], "µs": ns / 1000, "runs": runs}
-        for line in results.lines
-        for ns, runs in zip(line["histogram"][::2], line["histogram"][1::2])
-    ]
-    look = {"hue": "CPUs", "weights": "runs", "complementary": True}
-    yield Plot("ticks", "fib(19): share of the runs that take longer", points, "ecdf", ("µs", ""), look, "xy")
-
-
-PART = Part("ticks", "fib(19) on CPUs without a tick", report, "kind", plan, plots=plots)
+PART = Part("ticks", "fib(19) on CPUs without a tick", report, "kind", plan)

@@ -7,6 +7,7 @@ import os
 import statistics
 import tempfile
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Iterator
 
@@ -51,45 +52,42 @@ def recording() -> Iterator[record.Session]:
             yield session
 
 
-class Asker:
-    """Measures. A session of another program takes the results from the measurements around it."""
+def look(request: Request) -> Line:
+    """@return whether the pool is built with `lttng`, and whether a session has `recorded`"""
+    answer = ask(request.beside("ws-trace-cost"), BRIEFLY, 1.0, **record.WANTED)[0]
+    if "error" in answer:
+        raise BenchError(f"ws-trace-cost: {answer['error']}")
+    return answer
 
-    def __init__(self, request: Request) -> None:
-        self.programs = {SLOTS: request.program, EVENTS: request.beside("ws-trace-cost")}
-        self.foreign = self.look()["recorded"]
-        if self.foreign:
+
+def why_none(request: Request) -> str:
+    """Why nothing can be recorded here, if so. A session of another program takes all results."""
+    found = look(request)
+    if found["recorded"]:
+        raise BenchError(FOREIGN)
+    if not found["lttng"]:
+        return NO_LTTNG
+    try:
+        with recording():
+            return "" if look(request)["recorded"] else NO_PROVIDER
+    except TraceError as error:
+        return str(error)
+
+
+def measure(request: Request, step: Step) -> list[Line]:
+    """Without result, where a session of another program records after it."""
+    recorded = step.labels["state"] == RECORDED
+    program = request.program if step.labels["bench"] == SLOTS else request.beside("ws-trace-cost")
+    try:
+        with recording() if recorded else nullcontext() as session:
+            given = record.WANTED if recorded else {}
+            answers = ask(program, step.words, step.seconds, **given)
+        if look(request)["recorded"]:
             raise BenchError(FOREIGN)
-
-    def look(self) -> Line:
-        """@return whether the pool is built with `lttng`, and whether a session has `recorded`"""
-        answer = ask(self.programs[EVENTS], BRIEFLY, 1.0, **record.WANTED)[0]
-        if "error" in answer:
-            raise BenchError(f"ws-trace-cost: {answer['error']}")
-        return answer
-
-    def why_none(self) -> str:
-        """Why nothing can be recorded here, if so."""
-        if not self.look()["lttng"]:
-            return NO_LTTNG
-        try:
-            with recording():
-                return "" if self.look()["recorded"] else NO_PROVIDER
-        except TraceError as error:
-            return str(error)
-
-    def __call__(self, step: Step) -> list[Line]:
-        recorded, before = step.labels["state"] == RECORDED, self.foreign
-        given = record.WANTED if recorded else {}
-        try:
-            with recording() if recorded else nullcontext() as session:
-                answers = ask(self.programs[step.labels["bench"]], step.words, step.seconds, **given)
-            self.foreign = self.look()["recorded"]
-        except (BenchError, TraceError) as error:
-            return [{"error": str(error)}]
-        if before or self.foreign:
-            return [{"error": FOREIGN}]
-        lost = session.lost.get("lost_events", 0) if session else 0
-        return [answer | {"lost": lost} for answer in answers]
+    except (BenchError, TraceError) as error:
+        return [{"error": str(error)}]
+    lost = session.lost.get("lost_events", 0) if session else 0
+    return [answer | {"lost": lost} for answer in answers]
 
 
 def slots(request: Request, case: str, sched_class: str, state: str) -> Step:
@@ -104,15 +102,16 @@ def slots(request: Request, case: str, sched_class: str, state: str) -> Step:
 
 def plan(request: Request) -> Plan:
     """All states of a case side by side. In the normal class, unless others are named."""
-    asker = Asker(request)
+    why = why_none(request)
     classes, skipped = chosen_classes(request.classes or ("other",))
     states: tuple[str, ...] = STATES
-    if why := asker.why_none():
+    if why:
         skipped["while a session records"], states = why, STATES[:2]
     steps = [slots(request, *place) for place in itertools.product(BURST_CASES, classes, states)]
     events = ("events=100000",)
     steps += [Step({"bench": EVENTS, "state": of}, events, EVENTS_S, f"{of} events") for of in states[1:]]
-    return Plan(steps, asker, {"skipped": skipped}, request.round_count(20, 6), ("bench", "case", "class"))
+    rounds, same = request.round_count(20, 6), ("bench", "case", "class")
+    return Plan(steps, partial(measure, request), {"skipped": skipped}, rounds, same)
 
 
 def compare(results: Results, field: str, of: str, to: str) -> Ratio | None:

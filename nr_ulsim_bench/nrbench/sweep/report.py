@@ -23,7 +23,6 @@ from nrbench.table import Frame
 MANY_CASES = 60  # above which none has tables of its own, all hosts counted
 SHORT = 6  # the same for a terminal
 REST = "report.txt and report.html have the tables of each case, of all figures, CPU time, and pre-wake."
-REST_OF_CASES = "{} cases: of each the figures are in results.csv"
 KINDS = {"nr_ulsim": "whole runs of OAI's simulators", "replay": "recorded slots of nr_ulsim on each pool"}
 RATIO = ("ratio", "ratio_low", "ratio_high", "ratio_repeats", "paired", "verdict")
 OF_CELLS = (
@@ -76,7 +75,7 @@ class Content(NamedTuple):
 def content_of(runs: Runs, warnings: Sequence[str]) -> Content:
     cells = cells_of(runs)
     cases = [of for _, of in cells.table.groupby("number")]
-    rest = [REST_OF_CASES.format(len(cases))] if len(cases) > MANY_CASES else []
+    rest = [f"{len(cases)} cases: of each the figures are in results.csv"] if len(cases) > MANY_CASES else []
     found = [*warnings, *wrong_pools(runs.settings), *_busy(runs), *_merge_notes(runs)]
     found += [*mixtures(runs), *builds_apart(runs), *rest]
     return Content(runs, cells, cases, found)
