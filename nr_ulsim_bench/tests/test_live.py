@@ -10,6 +10,7 @@ import pty
 import re
 import resource
 import signal
+import socket
 import struct
 import sys
 import termios
@@ -426,6 +427,24 @@ def test_the_exporter_answers_metrics_only(world, listen, host):
                     assert (method == "HEAD") == (b"\nthread_pool_ws_workers{" not in answer.read())
                     assert int(answer.headers["Content-Length"]) > 1000
         server.shutdown()
+
+
+def test_clients_that_say_little_do_not_stop_the_exporter(world, monkeypatch):
+    world.make("gnb")
+    monkeypatch.setattr(export, "CLIENTS", 3)
+    with export.server("127.0.0.1:0") as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        host, port = server.socket.getsockname()
+        clients = [socket.create_connection((host, port), timeout=60) for _ in range(4)]
+        assert clients[0].recv(1) == b""  # before Answer.timeout
+        with urlopen(f"http://{host}:{port}/metrics", timeout=60) as answer:
+            assert b"\nthread_pool_ws_workers{" in answer.read()
+        monkeypatch.setattr(export, "find", lambda: os.open("/no", 0))
+        with pytest.raises(HTTPError, match="503"):
+            urlopen(f"http://{host}:{port}/metrics", timeout=60)
+        server.shutdown()
+    for client in clients:
+        client.close()
 
 
 @pytest.mark.parametrize("listen", ["9477", ":x", ":70000", "no.such.host.invalid:1", "127.0.0.1:-1"])

@@ -8,7 +8,7 @@ import threading
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import accumulate
-from typing import Sequence
+from typing import Any, Sequence
 
 from nrbench.live.page import DEADLINE_AUTO, MODES, UNSEEN, LiveError, Page, Pool, bucket_end_s, of_kind
 from nrbench.live.processes import find
@@ -41,6 +41,7 @@ STARTS = "Time from a burst's first push to its first task on a worker. The sum 
 OVER = "Time of late bursts over their limits. The sum is to within an eighth."
 NOT_YET = "Late bursts that are not examined yet, or were late faster than that could be done."
 LOOK = threading.Lock()  # two that ask at once look one after the other
+CLIENTS = 64  # at once
 
 
 Labels = dict[str, object]
@@ -125,7 +126,24 @@ class Answer(BaseHTTPRequestHandler):
         """None: a line every few seconds says nothing."""
 
 
-def server(listen: str) -> ThreadingHTTPServer:
+class Server(ThreadingHTTPServer):
+    """Of too many clients the oldest goes: they may not keep all descriptors by saying little."""
+
+    def __init__(self, listening: socket.socket) -> None:
+        super().__init__(listening.getsockname(), Answer, bind_and_activate=False)
+        self.socket.close()
+        self.socket, self.clients = listening, list[socket.socket]()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.clients = [one for one in self.clients if one.fileno() >= 0]
+        if len(self.clients) >= CLIENTS:
+            with suppress(OSError):
+                self.clients.pop(0).shutdown(socket.SHUT_RDWR)
+        self.clients.append(request)
+        super().process_request(request, client_address)
+
+
+def server(listen: str) -> Server:
     host, colon, port = listen.rpartition(":")
     host = host.strip("[]")
     if not colon or not port.isdecimal() or int(port) > 65535:
@@ -133,13 +151,9 @@ def server(listen: str) -> ThreadingHTTPServer:
     both = not host and socket.has_dualstack_ipv6()
     try:
         family = socket.AF_INET6 if both else socket.getaddrinfo(host or "0.0.0.0", port)[0][0]
-        listening = socket.create_server((host, int(port)), family=family, dualstack_ipv6=both)
+        return Server(socket.create_server((host, int(port)), family=family, dualstack_ipv6=both))
     except OSError as error:
         raise LiveError(f'--listen "{listen}": {error.strerror}') from error
-    made = ThreadingHTTPServer(listening.getsockname(), Answer, bind_and_activate=False)
-    made.socket.close()
-    made.socket = listening
-    return made
 
 
 def run(listen: str) -> int:
