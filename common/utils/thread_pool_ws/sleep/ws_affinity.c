@@ -5,6 +5,7 @@
 
 #include "../pool/ws_near.h"
 #include "../trace/ws_traced.h"
+#include "ws_budget.h"
 
 /// After so many calls of workers without a wait in this library, a thread outside is thought to sleep
 /// elsewhere until its tasks have run: then its CPU is free for them.
@@ -83,7 +84,10 @@ void ws_affinity_leave(ws_worker_t *worker)
   if (worker->cpu >= 0 || pool->cpus < 2 || cpu < 0 || producer == 0)
     return;
   const bool moves = ws_producer_on_cpu(pool, cpu);
-  if (worker->realtime ? !(moves && begins_move(worker)) : !(producer & WS_PRODUCER_STAYS))
+  // A hot worker parks beside a producer (ws_idle.c): where it stayed, it would park at each try, for as long
+  // as no other thread pushes.
+  const bool may_stay = !(producer & WS_PRODUCER_STAYS) && !(moves && ws_spin_mode(pool) == WS_SPIN_HOT);
+  if (worker->realtime ? !(moves && begins_move(worker)) : may_stay)
     return;
   if (moves)
     ws_traced_sleep(pool, false); // while the kernel moves it

@@ -229,6 +229,9 @@ static void step(const char *word)
       pool.settings.keep_affinity = number == 1;
       ws_idle_prepare(&worker);
       break;
+    case 'H': // the pool busy-polls
+      ws_init_store(&ws_sleep_pool(&pool)->spin, WS_SPIN_HOT);
+      break;
     case 'D': // the pool has no guard
       ws_init_store(&ws_sleep_pool(&pool)->guard_tid, 0);
       break;
@@ -316,6 +319,9 @@ static const struct {
     {NORMAL, 0x3, "J K64 L R", 0x3, 0, 1, ANY, ANY},
     {NORMAL, 0x3, "J K65 L R", 0x3, 1, 0, 0, 0},
     {REALTIME, 0x3, "C1 L R", 0x3, 0, 1, ANY, ANY},
+    // or if it busy-polls: it would park there again and again, also when that thread is long gone
+    {NORMAL, 0x3, "H C1 L R", 0x3, 0, 1, ANY, ANY},
+    {NORMAL, 0x3, "H @0 C1 # L R", 0x3, 0, 0, 0, 0},
     // its waker is on the CPU where it sleeps, goes on, and moves it off
     {BOTH, 0x3, "J L c0", 0x2, 1, 1, ANY, ANY},
     {BOTH, 0x3, "J L c0 R", 0x3, 1, 1, ANY, ANY},

@@ -5,6 +5,7 @@
 
 #include "../../../prewake/ws_prewake.h"
 #include "../../../sleep/ws_budget.h"
+#include "../../../sleep/ws_wake.h"
 #include "../../support/ws_world.h"
 
 /// Gaps that would have the worker spin without end, if there were no cap.
