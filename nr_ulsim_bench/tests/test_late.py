@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from golden_files import ROOT
 from test_live import put
-from test_trace_rings import FUNC, GROUP, JOIN, JOINER, PARK, POOL, REAL_NS, RUN, SLEEP, WORKER, record, ring
+from test_trace_rings import FUNC, GROUP, JOIN, JOINER, PARK, POOL, REAL_NS, RUN, SLEEP, record, ring
+from test_trace_rings import WORKER as AWAKE
 
 from nrbench.live import cli
 from nrbench.live import record as layout
@@ -24,6 +25,7 @@ from nrbench.live.record import BURST, BURST_BYTES, BURSTS_AT, EVENTS, MINUTE, M
 from nrbench.trace.record import TraceError
 from nrbench.trace.rings import Record
 
+WORKER = [AWAKE[0], (900, SLEEP, POOL, 0), *AWAKE[1:]]
 POOL_C = ROOT / "common/utils/thread_pool_ws"
 LONG = CAUSES.index("long task")
 LATE = {"end_ns": 1210, "real_ns": REAL_NS + 710, "length_ns": 210, "limit_ns": 100, "func": FUNC,
@@ -132,12 +134,16 @@ def drawn(out):
     return {row.split("|")[0].strip(): row.split("|")[1] for row in out.splitlines() if row.endswith("|")}
 
 
+def lengths(row):
+    return " ".join(f"{letter}{len([*of])}" for letter, of in itertools.groupby(row.strip()))
+
+
 def test_what_is_not_known_is_blank(tmp_path, late):
     """Of a ring that was overwritten, and of a process that was killed. A thread that sleeps sleeps until the
     file was written, or in a wait until the last task of its group has ended: one did at 1100."""
     journal(tmp_path, {})
-    full = [(5000, PARK, 0, 0)] * (EVENTS - 2) + WORKER[2:]  # the oldest is overwritten by the newest
-    asleep, task = [(990, PARK, 0, 0)], [(990, RUN, POOL, FUNC)]
+    full = [(5000, PARK, 0, 0)] * (EVENTS - 2) + AWAKE[2:]  # the oldest is overwritten by the newest
+    asleep, task = [(990, SLEEP, POOL, 0)], [(990, RUN, POOL, FUNC)]
     waits = [(990, JOIN, POOL, GROUP + 1), (1010, SLEEP, POOL, 0), (1060, layout.SLEPT, POOL, 0)]
     called = [(990, JOIN, POOL, GROUP), (1095, SLEEP, POOL, 0), (1130, layout.SLEPT, POOL, 0)]
     rings = (
@@ -175,10 +181,28 @@ def test_a_thread_that_had_no_cpu(tmp_path, late):
     record(tmp_path, *rings, name=NAME, rings=4, own_ns=300_000, real_ns=REAL_NS + 300_000)
     journal(tmp_path, {"end_ns": 72_000, "length_ns": 64_000})
     rows = drawn(late()[1])
-    found = [[letter + str(len([*of])) for letter, of in itertools.groupby(rows[f"gnb {tid}"].strip(" ."))]
-             for tid in range(7, 11)]  # fmt: skip
-    assert [" ".join(of) for of in found] == [
+    assert [lengths(rows[f"gnb {tid}"].strip(" .")) for tid in range(7, 11)] == [
         "w16 r36", "=8 z10 .3 =6 r27", "=8 z10 .3 =6 z27", "=8 z4 .9 ?33",
+    ]  # fmt: skip
+
+
+def test_a_thread_sleeps_or_is_called_only_when_it_does(tmp_path, late):
+    """A worker that loses its CPU before it sleeps; one that a signal wakes for a moment after its call. A
+    wait with another in it; one whose last task ends after the picture."""
+    ran, joined, rose, slept = (getattr(layout, name) for name in "RAN JOINED UNPARK SLEPT".split())
+    awake = [(990, PARK, 0, 0), (1100, SLEEP, POOL, 0), (1200, rose, 0, 5), (1250, RUN, POOL, FUNC)]
+    signal = [(990, PARK, 0, 0), (990, SLEEP, POOL, 0), (1150, SLEEP, POOL, 0), (1160, rose, 0, 60)]
+    inner = [(1000, RUN, POOL, FUNC), (1005, JOIN, POOL, GROUP + 1), (1010, joined, POOL, GROUP + 1)]
+    outer = [(990, JOIN, POOL, GROUP), *inner, (1020, ran, POOL, GROUP), (1050, SLEEP, POOL, 0)]
+    other = [(990, JOIN, POOL, GROUP + 2), (1000, SLEEP, POOL, 0), (1450, slept, POOL, 0)]
+    tasks = [(990, RUN, POOL, FUNC), (1080, ran, POOL, GROUP + 2), (1450, ran, POOL, GROUP + 2)]
+    events = awake, signal, [*outer, (1150, slept, POOL, 0)], other, tasks
+    rings = [ring(of, tid, POOL << 16 | tid) for tid, of in enumerate(events, 8)]
+    record(tmp_path, ring(JOINER, 7), *rings, name=NAME, rings=6, own_ns=1500, real_ns=REAL_NS + 1000)
+    journal(tmp_path, {})
+    rows = drawn(late()[1])
+    assert [lengths(rows[f"gnb {tid}"]) for tid in range(8, 12)] == [
+        ".28 z24 !1 .8", "z28 !15", "w3 =1 w1 =3 w7 z13 !12 w21", "w3 z58",
     ]  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from contextlib import suppress
 from types import SimpleNamespace
@@ -19,7 +20,7 @@ from nrbench.live.record import MINUTE_NS, Journal, Piece, function_at
 
 COLUMNS, MARGIN = 64, 10
 LEGEND = (
-    "= task  w wait  z sleep  ! woken, does not run yet  r runnable, no CPU  ? r or z"
+    "= task  w wait  z asleep or stopped  ! woken, does not run yet  r runnable, no CPU  ? r or z"
     "  . no task, or own code  blank: not known"
 )
 WHEN = re.compile(r"(?:((?:19|20)\d\d)-(0[1-9]|1[0-2])-(\d\d)[ T])?([01]?\d|2[0-3]):([0-5]\d)")
@@ -73,29 +74,32 @@ def spans(
     events: list[tuple[int, int]], is_worker: bool, until_ns: int, ended: Mapping[int, list[int]]
 ) -> Iterator[Span]:
     """What a thread does from its first event on, with letters; if it ran a task, waited or slept at the last
-    one, also until @p until_ns: there was no later event then. @param ended  when tasks of a group ended"""
-    inside, base, state, since, group = "", "." if is_worker else " ", " ", 0, 0
+    one, also until @p until_ns: there was no later event then. @param ended  0 and ends of a group's tasks"""
+    inside, base, state, since = list[tuple[str, int]](), "." if is_worker else " ", " ", 0
     for ns, what in events:
         kind, in_task, address = what & 31, what >> 5 & 1, what >> 16
-        if kind == record.JOIN:
-            group = address
+        if kind == record.SLEEP and state == "z":  # a signal or a timer has ended the sleep for a moment
+            continue
         called = ns - address if kind == record.UNPARK and address else 0
-        if kind == record.SLEPT:  # the last task that it waits for has called it
-            called = max((at for at in ended.get(group, ()) if since < at <= ns), default=0)
+        if kind == record.SLEPT and inside:  # the last task that it waits for has called it
+            its = ended[inside[-1][1]]
+            last = its[bisect_right(its, ns) - 1]
+            called = last if last > since else 0
         if called:
             called = max(since, called)
             yield since, called, state
             state, since = "!", called
         yield since, ns, state
         outer = {record.RAN: "=", record.JOINED: "w"}.get(kind)
-        if outer and inside.endswith(outer):
-            inside = inside[:-1]
+        if outer and inside and inside[-1][0] == outer:
+            inside.pop()
         elif outer or not inside:  # it began before
-            inside = "=" * in_task
-        inside += {record.RUN: "=", record.JOIN: "w"}.get(kind, "")
+            inside = [("=", 0)] * in_task
+        if inner := {record.RUN: "=", record.JOIN: "w"}.get(kind):
+            inside.append((inner, address))
         if kind not in IN_WAITS:  # else a thread outside the pool may be in one that began before
             base = "."
-        state, since = "z" if kind in (record.PARK, record.SLEEP) else (inside or base)[-1], ns
+        state, since = "z" if kind == record.SLEEP else inside[-1][0] if inside else base, ns
     if state not in " .":
         yield since, max(since, until_ns), state
 
@@ -122,14 +126,14 @@ def lacks(events: list[tuple[int, int]], is_worker: bool) -> Iterator[tuple[int,
 
 def with_lacks(of: list[Span], found: Iterator[tuple[int, Span]]) -> list[Span]:
     """At which time a thread had no CPU is not known: at the end of what took longest."""
+    begins = [begin for begin, _, _ in of]
     for left_ns, (begin, end, letter) in found:
         if left_ns < LEAST_NS:
             continue
-        inside = [at for at, (since, until, state) in enumerate(of)
-                  if begin <= since and until <= end and state not in "z!"]  # fmt: skip
+        inside = range(bisect_left(begins, begin), bisect_left(begins, end))
         for at in sorted(inside, key=lambda at: of[at][0] - of[at][1]):
             since, until, state = of[at]
-            part = max(0, min(left_ns, until - since))
+            part = max(0, min(left_ns, until - since)) if state not in "z!" else 0
             of[at] = since, until - part, state
             of.append((until - part, until, letter))
             left_ns -= part
@@ -153,14 +157,14 @@ def picture(piece: Piece, burst: SimpleNamespace) -> Iterator[str]:
     begin, end = burst.end_ns - burst.length_ns - margin, burst.end_ns + margin
     is_cut = piece.path.endswith(".record") and piece.until_ns != record.ENDED
     until_ns, alike = piece.until_ns if is_cut else piece.own_ns, defaultdict[str, list[str]](list)
-    rings, ended = [(ring, ring.events()) for ring in piece.rings()], defaultdict[int, list[int]](list)
-    for ns, what in (event for _, events in rings for event in events if begin <= event[0] <= end):
+    rings, ended = [(ring, ring.events()) for ring in piece.rings()], defaultdict[int, list[int]](lambda: [0])
+    for ns, what in sorted(event for _, events in rings for event in events if event[0] >= begin):
         if what & 31 == record.RAN:
             ended[what >> 16].append(ns)
     for ring, events in rings:
         is_worker = ring.who != 0
-        row = with_lacks([*spans(events, is_worker, until_ns, ended)], lacks(events, is_worker))
-        alike[drawn(row, begin, end)].append(f"{ring.name} {ring.tid}")
+        found = with_lacks([*spans(events, is_worker, until_ns, ended)], lacks(events, is_worker))
+        alike[drawn(found, begin, end)].append(f"{ring.name} {ring.tid}")
     alike.pop(" " * COLUMNS, None)
     yield f"{'':23} |{'burst'.center(COLUMNS - 12, '-').center(COLUMNS)}|"
     for row, names in alike.items():

@@ -128,8 +128,18 @@ static int open_file(void)
   return -1;
 }
 
+/// @return the place of the last WS_NOTE_USED before @p at, from @p first on: what a thread lacked is counted from
+/// there. @p at if there is none
+static uint64_t note_before(const ws_event_ring_t *ring, uint64_t at, uint64_t first)
+{
+  for (uint64_t i = at; i > first; i--)
+    if (ws_event_read(&ring->event[(i - 1) % WS_RING_EVENTS]).kind == WS_NOTE_USED)
+      return i - 1;
+  return at;
+}
+
 /// @param written  what the file has of it; then also what is new
-/// @param since_ns  of the rings' clock: without the events before
+/// @param since_ns  of the rings' clock: without the events before, but from a note on
 static bool put_ring(int file, uint32_t number, written_t *written, uint64_t since_ns)
 {
   const ws_event_ring_t *ring = ws_ring(number);
@@ -138,16 +148,18 @@ static bool put_ring(int file, uint32_t number, written_t *written, uint64_t sin
   const uint64_t now = ws_load_acquire(&ring->head); // [edge RING acquire] the events below
   const bool is_its = written->head > 0 && tid == written->tid && now >= written->head;
   const uint64_t has = is_its ? written->head - 1 : 0; // a push that is the newest event may count more since
-  uint64_t from = now - has < WS_RING_EVENTS ? has : now - WS_RING_EVENTS;
+  const uint64_t first = now - has < WS_RING_EVENTS ? has : now - WS_RING_EVENTS;
+  uint64_t from = first;
   if (tid == 0 || now == 0 || (is_its && now == written->head))
     return true;
   while (from < now && ws_stat_load(&ring->event[from % WS_RING_EVENTS].ns) < since_ns)
     from++;
+  from = note_before(ring, from, first);
   for (uint64_t i = from; i < now;) {
-    const uint64_t first = i % WS_RING_EVENTS, left = WS_RING_EVENTS - first;
+    const uint64_t place = i % WS_RING_EVENTS, left = WS_RING_EVENTS - place;
     const uint64_t events = now - i < left ? now - i : left;
-    if (!ws_held_file_put(file, &ring->event[first], events * sizeof(ws_ring_event_t),
-                          at + offsetof(ws_event_ring_t, event) + first * sizeof(ws_ring_event_t)))
+    if (!ws_held_file_put(file, &ring->event[place], events * sizeof(ws_ring_event_t),
+                          at + offsetof(ws_event_ring_t, event) + place * sizeof(ws_ring_event_t)))
       return false;
     i += events;
   }

@@ -20,7 +20,7 @@ typedef struct {
   uint32_t pid, rings; ///< rings: of threads at one time, with those that were not to be had
   uint64_t own_ns, real_ns; ///< the rings' clock and CLOCK_REALTIME, at one time
   uint64_t until_ns; ///< of the rings' clock: events until then are there; UINT64_MAX = all, it has ended
-  uint64_t since_ns; ///< of the rings' clock: a window has events from then on; 0 = all that the rings had
+  uint64_t since_ns; ///< of the rings' clock: a window has events from then on, and a note before; 0 = all
   uint64_t begin_own_ns, begin_real_ns; ///< as own_ns and real_ns, at the process's begin: the clock's error
   alignas(4096) char maps[1 << 17]; ///< lines of /proc/self/maps: for addresses of functions
 } ws_file_head_t;

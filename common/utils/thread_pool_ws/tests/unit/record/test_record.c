@@ -32,9 +32,23 @@ int flock(int file, int how)
 
 typedef struct {
   uint32_t records, windows, journals, ended; ///< ended: records that say so
+  uint32_t noted; ///< windows with what a thread had used before they begin
   bool is_whole; ///< each record begins as it should, and has a ring
   bool is_private;
 } files_t;
+
+static bool has_note(int file, uint64_t since_ns)
+{
+  static ws_event_ring_t ring;
+  bool found = false;
+  off_t at = sizeof(ws_file_head_t);
+  for (; pread(file, &ring, sizeof(ring), at) == sizeof(ring); at += (off_t)sizeof(ring))
+    for (uint32_t i = 0; i < WS_RING_EVENTS; i++) {
+      const ws_seen_t it = ws_event_read(&ring.event[i]);
+      found |= it.kind == WS_NOTE_USED && it.ns < since_ns;
+    }
+  return found;
+}
 
 /// @param takes  delete them
 static files_t look_at_files(bool takes)
@@ -55,6 +69,7 @@ static files_t look_at_files(bool takes)
         !end
         || (read(file, &head, sizeof(head)) == sizeof(head) && memcmp(head.magic, "WSREC005", 8) == 0
             && about.st_size >= (off_t)(sizeof(ws_file_head_t) + sizeof(ws_event_ring_t)));
+    found.noted += end && end[7] == '.' && has_note(file, head.since_ns);
     found.ended += end && end[7] == '\0' && head.until_ns == UINT64_MAX;
     close(file);
     if (takes)
@@ -348,7 +363,8 @@ static bool has_windows(void *count)
   return look_at_files(false).windows == *(const uint32_t *)count;
 }
 
-/// Of each hour the worst burst has a window, and the newest eight bursts of different seconds.
+/// Of each hour the worst burst has a window, and the newest eight bursts of different seconds. In each it is
+/// known what threads had used before.
 static int be_late_for_hours(void *unused)
 {
   const uint64_t second_ns = 1000000000u;
@@ -369,7 +385,8 @@ static int be_late_for_hours(void *unused)
   }
   ws_hint_store(&ahead_ns, 0);
   ws_pool_destroy(pool);
-  return good ? 0 : 1;
+  const files_t found = look_at_files(false);
+  return good && found.noted == found.windows ? 0 : 1;
 }
 
 static const char *answer;
