@@ -106,7 +106,9 @@ static bool wait_until_idle(struct ws_pool_s *pool, ws_here_t here, uint64_t unt
     if (spin_until_idle(&search, until_ns))
       continue;
     ws_blocking_begin(); // also the CPU slot that a worker has in its own pool
+    ws_traced_sleep(pool, false);
     sleep_until_idle(pool, until_ns);
+    ws_traced_sleep(pool, true);
     ws_blocking_end();
   }
   if (helps)

@@ -455,6 +455,18 @@ TEST_CASE(a_wait_tells_that_it_sleeps)
          {"sleep_end", {scene.id, -1}}, {"join_end", {scene.id, -1, GROUP, ANY}});
 }
 
+TEST_CASE(so_does_a_wait_for_the_pool)
+{
+  scene_begin_pool(1);
+  test_push(scene.pool, end_when_the_wait_sleeps, NULL, NULL);
+  while (recorder_count("run_begin") == 0)
+    test_sleep_ms(1);
+  ws_pool_wait(scene.pool);
+  scene_end();
+  EXPECT({"join_begin", {scene.id, -1, 0}}, {"sleep_begin", {scene.id, -1}}, {"sleep_end", {scene.id, -1}},
+         {"join_end", {scene.id, -1, 0, ANY}});
+}
+
 /// In a worker of another pool.
 static void push_and_join(void *unused)
 {
