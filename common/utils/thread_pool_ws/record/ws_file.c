@@ -128,8 +128,8 @@ static int open_file(void)
   return -1;
 }
 
-/// @return the place of the last WS_NOTE_USED before @p at, from @p first on: what a thread lacked is counted from
-/// there. @p at if there is none
+/// @return the place of the last WS_NOTE_USED before @p at, from @p first on: what a thread lacked is counted
+///         from there. @p at if there is none
 static uint64_t note_before(const ws_event_ring_t *ring, uint64_t at, uint64_t first)
 {
   for (uint64_t i = at; i > first; i--)
