@@ -22,28 +22,6 @@ MOUNTED = "/etc/nrbench/tls"  # where a container has the certificates
 PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 SSH = {name: shutil.which(name, path=PATH) for name in ("sshd", "ssh", "ssh-keygen")}
 SLURM = {name: shutil.which(name, path=PATH) for name in ("munged", "slurmctld", "slurmd", "sbatch")}
-KUBECTL = r"""#!{python}
-import base64, json, pathlib, socket, sys, threading
-folder = pathlib.Path({folder!r})
-assert sys.argv[1:3] == ["--context=lab", "--namespace=radio"]
-words = sys.argv[3:]
-if words[:2] == ["get", "secret"]:
-    files = (folder / "tls").iterdir()
-    print(json.dumps({{"data": {{one.name: base64.b64encode(one.read_bytes()).decode() for one in files}}}}))
-    sys.exit()
-assert words[:1] == ["port-forward"] and words[2] == "service/nrbench-scheduler", words
-server = socket.create_server(("127.0.0.1", 0))
-print(f"Forwarding from 127.0.0.1:{{server.getsockname()[1]}} -> 8786", flush=True)
-def copy(source, sink):
-    while block := source.recv(1 << 16):
-        sink.sendall(block)
-    sink.shutdown(socket.SHUT_WR)
-while True:
-    near, _ = server.accept()
-    far = socket.create_connection(("127.0.0.1", {port}))
-    for pair in ((near, far), (far, near)):
-        threading.Thread(target=copy, args=pair, daemon=True).start()
-"""
 
 
 class Daemons(Lab):
@@ -128,11 +106,6 @@ class Pieces(Lab):
         path = self.folder / "bin" / name
         path.write_text(text)
         path.chmod(0o755)
-
-    def kubectl(self):
-        port = self.address.rpartition(":")[2]
-        text = KUBECTL.format(python=sys.executable, folder=str(self.folder), port=port)
-        self.program("kubectl", text)
 
     def container(self, kind):
         import yaml

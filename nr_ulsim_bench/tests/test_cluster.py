@@ -29,7 +29,7 @@ pytest.importorskip("dask_jobqueue")
 from distributed import Client  # noqa: E402
 from distributed.security import Security  # noqa: E402
 
-from nrbench.cluster import builds, kubernetes, lock, slurm, ssh, ways  # noqa: E402
+from nrbench.cluster import builds, lock, slurm, ssh, ways  # noqa: E402
 from nrbench.driver import BenchError  # noqa: E402
 from nrbench.radio import record as of_radio  # noqa: E402
 from nrbench.radio import session as radio_session  # noqa: E402
@@ -257,9 +257,7 @@ def test_a_link_in_the_place_of_the_lock_is_refused_and_a_pipe_is_a_lock(tmp_pat
 # Ways to machines.
 
 
-@pytest.mark.parametrize(
-    "text", ["", "tcp:", "tcp://a", "ssh:", "ssh", "slurm:", "http://a:1", "kubernetes:"]
-)
+@pytest.mark.parametrize("text", ["", "tcp:", "tcp://a", "ssh:", "ssh", "slurm:", "http://a:1"])
 def test_what_is_no_way_is_named_with_those_there_are(text):
     with pytest.raises(BenchError, match=r"--cluster .*: not tcp://SCHEDULER:PORT, .*slurm\[:FILE\]"):
         ways.parse_spec(text)
@@ -276,7 +274,6 @@ def test_what_is_no_way_is_named_with_those_there_are(text):
         ("slurm", "nodes = 0", "file: nodes: Input should be greater than or equal to 1"),
         ("slurm", "speed = 1", "file: speed: Extra inputs are not permitted"),
         ("slurm", "nodes = ", "file: Invalid value"),
-        ("kubernetes", None, "No such file"),
     ],
 )
 def test_a_wrong_file_is_named(tmp_path, monkeypatch, way, text, said):
@@ -332,13 +329,10 @@ def test_a_stranger_is_refused_by_the_scheduler_for_ssh(tmp_path):
 
 @alone
 @needs_openssl
-def test_a_pod_and_a_job_of_ones_own_behind_kubernetes_with_a_program_in_the_place_of_kubectl(
-    tmp_path, monkeypatch
-):
+def test_a_pod_and_a_job_of_ones_own(tmp_path):
     """Scheduler and workers have the words of ci/deploy/cluster. Another program stands for srun."""
     with begun(Pieces(tmp_path)) as made:
         refuses(made.address)
-        made.kubectl()
         made.program("srun", '#!/bin/sh\nSLURMD_NODENAME=job exec "$@"\n')
         made.node("pod")
         own = made.own("job") | {"NRBENCH_TLS": str(made.tls)}
@@ -347,18 +341,9 @@ def test_a_pod_and_a_job_of_ones_own_behind_kubernetes_with_a_program_in_the_pla
         tls = {f"distributed.comm.tls.{key}": str(made.tls / name) for key, name in files.items()}
         with dask.config.set(tls):
             made.wait_for_workers(2)
-        monkeypatch.setenv("PATH", made.environment["PATH"])
-        (tmp_path / "lab.toml").write_text('context = "lab"\nnamespace = "radio"\n')
-        lab_toml = f"kubernetes:{tmp_path}/lab.toml"
-        with ways.open_cluster(lab_toml) as cluster:
-            assert [machine.name for machine in cluster.machines] == ["job", "pod"]
-            assert [cluster.link.run_on(one.address, sum, [1, 2]) for one in cluster.machines] == [3, 3]
-        with dask.config.set(tls), ways.open_cluster(made.address) as cluster:
-            assert len(cluster.machines) == 2
-        made.program("kubectl", "#!/bin/sh\necho 'error: unable to forward port' >&2\nexit 1\n")
-        for use in (kubernetes.tunnel(kubernetes.Kubernetes()), ways.open_cluster("kubernetes")):
-            with pytest.raises(BenchError, match="error: unable to forward port"), use:
-                pass
+            with ways.open_cluster(made.address) as cluster:
+                assert [machine.name for machine in cluster.machines] == ["job", "pod"]
+                assert [cluster.link.run_on(one.address, sum, [1, 2]) for one in cluster.machines] == [3, 3]
 
 
 @pytest.mark.parametrize("file", ["worker.sbatch", "Containerfile"])

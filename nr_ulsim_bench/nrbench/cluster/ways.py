@@ -24,7 +24,7 @@ from nrbench.session import MachineLost
 
 T = TypeVar("T")
 Model = TypeVar("Model", bound=BaseModel)
-WAYS = "tcp://SCHEDULER:PORT, tls://SCHEDULER:PORT, ssh:FILE, slurm[:FILE] or kubernetes[:FILE]"
+WAYS = "tcp://SCHEDULER:PORT, tls://SCHEDULER:PORT, ssh:FILE or slurm[:FILE]"
 PACKAGES = ("distributed", "cryptography")
 CONNECT_S, ANSWER_S = 30.0, 60.0
 JOIN_S, OTHERS_S = 60.0, 30.0  # for the first worker; then for the others
@@ -40,7 +40,7 @@ def parse_spec(text: str) -> tuple[str, str]:
     way, colon, argument = text.partition(":")
     if way in ("tcp", "tls") and argument.startswith("//") and argument[2:].rpartition(":")[2].isdecimal():
         return way, text
-    if (way == "ssh" and argument) or (way in ("slurm", "kubernetes") and (argument or not colon)):
+    if (way == "ssh" and argument) or (way == "slurm" and (argument or not colon)):
         return way, argument
     raise BenchError(f"--cluster {text}: not {WAYS}")
 
@@ -168,16 +168,7 @@ def _slurm(path: str, stack: ExitStack) -> Link:
     return Link(client, wanted.nodes, wanted.wait_s, lambda: slurm.Job.refused)
 
 
-def _kubernetes(path: str, stack: ExitStack) -> Link:
-    from nrbench.cluster import kubernetes
-
-    wanted = read_configuration(path, kubernetes.Kubernetes)
-    security = kubernetes.credentials(wanted)
-    address = stack.enter_context(kubernetes.tunnel(wanted))
-    return Link(connected(stack, address, security=security), kubernetes.nodes(wanted))
-
-
-_OPEN = {"tcp": _address, "tls": _address, "ssh": _ssh, "slurm": _slurm, "kubernetes": _kubernetes}
+_OPEN = {"tcp": _address, "tls": _address, "ssh": _ssh, "slurm": _slurm}
 
 
 def check_way(text: str) -> None:

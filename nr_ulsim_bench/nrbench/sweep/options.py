@@ -55,7 +55,7 @@ def _pairs(texts: list[str]) -> tuple[tuple[str, str], ...]:
 TEXT = str | None
 Cluster = Annotated[
     str | None,
-    Option(help="run on these machines: ssh:FILE, slurm[:FILE], kubernetes[:FILE], or tcp://SCHEDULER:PORT"),
+    Option(help="run on these machines: ssh:FILE, slurm[:FILE], or tcp://SCHEDULER:PORT"),
 ]
 
 
