@@ -2,9 +2,9 @@
 /// @file ws_worker.c
 /// Life of a task, step 5: the worker's loop. Before: ws_next.h; after: ws_run.h.
 ///
-///   RUN --no task--> SPIN --window over--> PARKED (ws_idle.c)
-///    ^                |                     |
-///    |__ task found __|__ claimed __________|
+///   RUNNING --no task--> SEARCHING --may not spin on--> PARKED (ws_idle.c)
+///      ^                  |     ^                         |
+///      |__ task found ____|     |__ claimed, or timer ____|
 #include "../tasks/ws_shared.h"
 #include "ws_run.h"
 
@@ -21,7 +21,7 @@ static bool find_once(ws_search_t *search, ws_task_t *task)
 {
   const ws_here_t here = search->here;
   here.worker->was_handed = false;
-  if (WS_UNLIKELY(ws_own_load(&here.worker->inbox.gone)))
+  if (WS_UNLIKELY(ws_own_load(&here.worker->inbox.gone))) // another thread may have filled it
     ws_inbox_look(&here.worker->inbox);
   if (WS_LIKELY(!ws_inbox_is(&here.worker->inbox, WS_INBOX_KEPT)))
     return ws_next(search, WS_NEXT_ANY, task);

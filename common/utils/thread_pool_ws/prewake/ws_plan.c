@@ -124,9 +124,9 @@ static ws_plan_t plan_phase(ws_worker_t *worker, const ws_outlook_t *outlook, ui
   if (!fixed && !ws_lead_gate(lead, &choice))
     return (ws_plan_t){0};
   // One timer wake for each time that the burst is expected.
-  const uint64_t risen_ns = lead->risen_ns + (uint64_t)(outlook->period_ns / 2);
+  const uint64_t from_ns = lead->timed_ns + (uint64_t)(outlook->period_ns / 2);
   const uint64_t slept_ns = worker->prewake->slept_ns;
-  const uint64_t after_ns = slept_ns > risen_ns ? slept_ns : risen_ns;
+  const uint64_t after_ns = slept_ns > from_ns ? slept_ns : from_ns;
   const double over_ns = (double)after_ns - phase->next_ns;
   const double periods = over_ns < 0 ? 0 : (double)(uint64_t)(over_ns / phase->period_ns) + 1;
   const int64_t expected_ns = (int64_t)(phase->next_ns + periods * phase->period_ns);

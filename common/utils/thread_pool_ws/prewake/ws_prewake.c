@@ -254,7 +254,7 @@ uint64_t ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by, uint64_t rose_ns
   prewake->by_timer = by == WS_WAKE_TIMER;
   if (prewake->by_timer && from_ns != 0) {
     ws_histogram_add(&prewake->leads, plan->expected_ns > from_ns ? plan->expected_ns - from_ns : 0);
-    *(plan->phase >= 0 ? &prewake->lead[plan->phase].risen_ns : &prewake->hinted_ns) = plan->expected_ns;
+    *(plan->phase >= 0 ? &prewake->lead[plan->phase].timed_ns : &prewake->hinted_ns) = plan->expected_ns;
   }
   if (from_ns > prewake->slept_ns) // else it found work before it slept, or there was no time to sleep
     learn_waking(worker, by, from_ns);

@@ -32,7 +32,7 @@ void ws_prewake_announced(struct ws_pool_s *pool, uint64_t now_ns, uint64_t unti
 /// @brief A worker has been idle for some time. If that is a pause of the pool, the next push is the first
 /// after it. Else a push would read the clock without effect: a burst has just come, and is handed to other
 /// workers.
-/// @return when the worker should say so again; UINT64_MAX = it has said so, once in a spin is enough
+/// @return when to call again; UINT64_MAX = not again in this spin
 uint64_t ws_prewake_idle(struct ws_pool_s *pool, uint64_t now_ns);
 
 /// @brief The worker has found work at @p now_ns.
@@ -56,11 +56,13 @@ uint64_t ws_prewake_plan(ws_worker_t *worker, uint64_t slept_ns);
 void ws_prewake_disarm(ws_worker_t *worker);
 
 /// @brief The worker is awake at @p rose_ns: it does not use its timer any more.
-/// @param called_ns  when another thread called it; 0 = none did
+/// @param by  WS_WAKE_TIMER, or WS_WAKE_PUSH for all else
+/// @param called_ns  when another thread called it; 0 = none did: no wake time is learnt
 /// @return until when it should spin
 uint64_t ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by, uint64_t rose_ns, uint64_t called_ns);
 
-/// @brief A hint has given the time of a burst. Only a hint
+/// @brief A hint has announced a burst at @p at_ns: workers that park may set a timer for it.
+/// @threads  any
 void ws_prewake_expect(struct ws_pool_s *pool, uint64_t at_ns);
 
 /// @brief The control group's quota was used up: lower the level by one, at once. The level rises after

@@ -112,7 +112,7 @@ typedef struct {
   ws_window_t length; ///< time from a burst to the end of its work
   bool timed; ///< has samples of timer wakes: samples of pushes tell less, and are not added any more
   double useful; ///< share of the bursts lately in which the worker found a task
-  uint64_t risen_ns; ///< when the burst of the last timer wake was expected
+  uint64_t timed_ns; ///< when the burst of the last timer wake was expected
   uint32_t shut; ///< decisions against a timer wake in a row
   bool open; ///< the worker uses timer wakes for this phase
 } ws_lead_t;

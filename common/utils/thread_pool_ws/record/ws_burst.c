@@ -41,8 +41,8 @@ static ws_learnt_t *learnt_of(ws_event_ring_t *ring)
   return learnt;
 }
 
-/// For ws_usual.h.
-static void leave_on_time(ws_event_ring_t *ring, uint64_t now_ns, uint64_t key)
+/// A burst was on time: ws_work_learn() learns from it. begin goes first, end last.
+static void publish_on_time(ws_event_ring_t *ring, uint64_t now_ns, uint64_t key)
 {
   ws_stat_store(&ring->on_time.begin, ring->span.begin);
   ws_stat_store(&ring->on_time.pool, ring->span.pool);
@@ -83,7 +83,7 @@ static void end_burst(ws_event_ring_t *ring, uint64_t now_ns)
                                       .lacked = span->has_note ? ws_above(now_ns - first.ns, used_ns) : 0,
                                       .slept = ring->noted.sleeps - first.sleeps > first.waits});
   } else {
-    leave_on_time(ring, now_ns, learnt->key);
+    publish_on_time(ring, now_ns, learnt->key);
   }
   learnt->length = ws_follow(learnt->length, length, learns ? 64 : 16, learns ? 64 : 16);
   learnt->low = ws_follow(learnt->low, length, learns ? 32 : 4, learns ? 96 : 12);

@@ -80,8 +80,9 @@ static bool go_to_last(path_t *path, ws_note_t kind, uint64_t address, uint64_t 
   return path->number != number;
 }
 
-/// @brief Until path->to the thread slept, looked for a task, or waited, from @p since on. If an event of
-/// another thread ended that, the path goes on there, and the wake is blamed. @return whether
+/// @brief From @p since to path->to the thread slept, looked for a task, or waited. Find the event of another
+/// thread that ended that, and go on there: it becomes path->to. The delay after a task's end or a wake is
+/// blamed, that after a push is not. @return whether there is one
 static bool jump(path_t *path, uint64_t since)
 {
   const ws_seen_t to = path->to;

@@ -51,7 +51,7 @@ typedef struct ws_event_ring_s {
   ws_learnt_t learnt[8];
   struct {
     ws_au64_t begin, end, pool, key, pushed;
-  } on_time; ///< S the last burst that was; begin > end: it is being written
+  } on_time; ///< S the last burst that was; begin > end: the next one is being written
   alignas(1024) ws_ring_event_t event[WS_RING_EVENTS];
 } ws_event_ring_t;
 

@@ -24,7 +24,7 @@ ws_usual_t ws_usual_of(const ws_late_burst_t *burst);
 /// @return what a task took more than the 99th percentile of its function
 uint64_t ws_usual_above(const ws_usual_t *usual, uint64_t func, uint64_t length);
 
-/// @return the values of the burst's kind, for the next two functions; all 0 = it is a new one
+/// @return the values of the burst's kind, for the next two functions; all 0 but the key = a new one
 ws_usual_t *ws_usual_place(const ws_late_burst_t *burst);
 void ws_usual_learn_task(ws_usual_t *usual, uint64_t func, uint64_t length);
 /// @param one  the values of one burst, without task_p99; 0 = it has none

@@ -22,7 +22,7 @@ static const struct {
   int policy;
 } classes[] = {{"INHERIT", 0}, {"OTHER", SCHED_OTHER}, {"RR", SCHED_RR}, {"FIFO", SCHED_FIFO}};
 
-/// What the host does for a thread that it creates.
+/// Name, signals, class and CPU of the calling worker. With settings.thread_create the host sets these.
 static void set_thread(ws_worker_t *worker, const ws_settings_t *settings)
 {
   const int policy = classes[settings->sched_class].policy;

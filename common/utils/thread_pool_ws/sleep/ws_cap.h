@@ -15,7 +15,7 @@ static inline uint32_t ws_awake(const struct ws_pool_s *pool)
   return pool->workers - asleep;
 }
 
-/// @return workers awake and not blocked in a join
+/// @return workers awake, less those that block or get no CPU
 uint32_t ws_working(const struct ws_pool_s *pool);
 
 /// @return the cap: workers that may be awake now. The CPUs less those that threads outside use; all workers

@@ -13,7 +13,7 @@
 /// looks at the CPU set and the quota, and makes the workers that the system has refused.
 ///
 ///   DORMANT --a task is queued while a worker sleeps, or a queue has shrunk--> STANDING
-///   STANDING --nothing to see for 10 ms--> DORMANT, which ends after pool->live.sleep_ns at the latest
+///   STANDING --nothing to see for 10 ms--> DORMANT: its thread looks each pool->live.sleep_ns
 ///   any --the pool stops--> ENDED
 /// [edge GUARD_DEKKER] A thread that queues a task while a worker sleeps sees the guard STANDING, or makes it
 /// so. A guard that has become DORMANT looks at the queues once more.

@@ -74,8 +74,8 @@ uint64_t ws_hot_retry_ns(const ws_worker_t *worker)
 
 // Spin.
 
-/// After an idle worker has spun for so long, there is a pause. If that were shorter, each of a series of
-/// tiny tasks would cost its producer a read of the clock.
+/// After an idle worker has spun for so long, the next push may be the first after a pause, and reads the
+/// clock. If that were shorter, each of a series of tiny tasks would cost its producer such a read.
 #define PAUSE_NS 2000u
 /// If two iterations are further apart than this, another thread had the CPU.
 #define PREEMPTED_NS 100000
@@ -157,7 +157,7 @@ static bool iterate(ws_worker_t *worker, ws_idle_t *idle, int64_t allowed_ns)
 bool ws_spin(ws_worker_t *worker, ws_idle_t *idle)
 {
   struct ws_pool_s *pool = worker->pool;
-  if (!may_go_on(worker, idle) || ws_producer_on_cpu(pool, ws_os_cpu())) // which the spin would keep off
+  if (!may_go_on(worker, idle) || ws_producer_on_cpu(pool, ws_os_cpu())) // a spin would keep that thread off
     return false;
   ws_search_begin(worker);
   const uint64_t start_ns = idle->now_ns;
@@ -231,7 +231,9 @@ bool ws_idle_end(ws_worker_t *worker, ws_idle_t **idle)
 
 // Park.
 
-/// How a sleep has ended. The event unpark has the numbers of the first three.
+/// How a sleep has ended: another thread has called the worker; its timer for a burst; it saw work, and did
+/// not sleep; a hot worker's timer. But for the first, the worker has claimed itself, and gets no token. The
+/// event unpark has the numbers of the first three.
 typedef enum { END_TOKEN, END_RISE, END_WORK, END_RETRY } end_t;
 
 /// The worker's bit is set: sleep until the token comes, or until a timer. On return without the token, the
@@ -280,10 +282,10 @@ static end_t set_bit_and_sleep(ws_worker_t *worker, ws_idle_t *idle, uint64_t ri
   // the state and the mode. Without the fence the look can miss a task whose push does not see the bit yet:
   // the worker sleeps while the task waits.
   ws_fence_seq_cst();
-  if (ws_work_visible(&pool->tasks) || ws_inbox_is(&worker->inbox, WS_INBOX_FULL) // it has left it
+  if (ws_work_visible(&pool->tasks) || ws_inbox_is(&worker->inbox, WS_INBOX_FULL) // filled since it left it
       || ws_load_relaxed(&pool->state) == WS_STOPPED) { // relaxed: after the fence
     if (ws_claim(pool, worker->index, false))
-      return END_WORK;
+      return END_WORK; // else another thread has claimed it, and the token is under way
   } else {
     ws_count(&worker->queue.count.parks, 1);
   }
@@ -313,7 +315,7 @@ void ws_park(ws_worker_t *worker, ws_idle_t *idle)
   ws_count(&worker->queue.count.stopped_callers, stops_caller);
   ws_affinity_return(worker, 0);
   ws_hint_store(&its->alarm_ns, 0);
-  if (end != END_WORK)
+  if (end == END_TOKEN)
     // relaxed: the next token comes only after the bit is set again [PARK_CLAIM]
     ws_store_relaxed(&its->token, 0);
   its->rose_ns = ws_os_now_ns();

@@ -43,8 +43,9 @@ void ws_park(ws_worker_t *worker, ws_idle_t *idle);
 /// @brief The search after ws_spin() or ws_park() has found no task.
 void ws_idle_go_on(ws_idle_t *idle);
 
-/// @brief If the worker is idle: it has found work. Learn how long it was idle, and end its search
-/// (ws_search_found()). @param idle  in and out; NULL = it is not idle, or not any more
+/// @brief If the worker is idle: it has found work, or will wait for a dispatcher. Learn how long it was
+/// idle, and end its search (ws_search_found()).
+/// @param idle  in and out; NULL = it is not idle, or not any more
 /// @return whether it was
 bool ws_idle_end(ws_worker_t *worker, ws_idle_t **idle);
 

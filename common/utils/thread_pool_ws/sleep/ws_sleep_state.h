@@ -11,7 +11,8 @@
 #include "../include/ws_stats.h" // IWYU pragma: export
 #include "../pool/ws_types.h" // IWYU pragma: export
 
-/// guard: DORMANT --a task is queued while a worker sleeps--> STANDING --quiet--> DORMANT;
+/// guard: DORMANT --a task is queued while a worker sleeps, or a queue has shrunk--> STANDING;
+///        STANDING --quiet--> DORMANT;
 ///        any --stop--> ENDED
 enum { WS_GUARD_DORMANT, WS_GUARD_STANDING, WS_GUARD_ENDED, WS_GUARD_STATES };
 /// Park.tla has no ENDED.
@@ -20,15 +21,15 @@ static const uint32_t ws_guard_changes[WS_GUARD_STATES] = {
     [WS_GUARD_STANDING] = WS_TO(WS_GUARD_DORMANT) | WS_TO(WS_GUARD_ENDED),
 };
 
-/// So small tasks_a_wake can be: tasks may last longer than a wake.
+/// Of a task: the unit of tasks_a_wake, as a task may last longer than a wake.
 #define WS_WAKE_PARTS 16u
 
 /// Of a pool.
 typedef struct {
   // Read by every push and every search; written when a worker falls asleep, wakes or begins to search.
   /// S bit w: worker w is parked and not claimed.
-  /// Legal: set while w still searches (it looks again afterwards). Illegal: clear, no token under way, and w
-  /// asleep.
+  /// Legal: set while w is still awake: it looks at the queues once more before it sleeps. Illegal: clear, no
+  /// token under way, and w asleep.
   alignas(WS_SPACING) ws_au64_t sleepers[WS_MASK_WORDS];
   /// S workers of each domain that search, and claimed workers, which will search. A push wakes no worker
   /// while one of these is not 0, but for a burst. Without domains the first. With many workers all those
@@ -43,9 +44,9 @@ typedef struct {
   /// S 1 = a pushing thread outside is thought to need a CPU. Only a preference
   alignas(WS_SPACING) ws_au32_t outside;
   ws_au32_t guard; ///< S futex of the guard: WS_GUARD_*
-  ws_au32_t blocked; ///< S workers that sleep in a join: not parked, not at work
+  ws_au32_t blocked; ///< S workers that sleep in a join, block, or are behind at their start
   ws_au32_t starved; ///< S workers that were searching and got no CPU: not parked, not at work
-  ws_au32_t calls_a_wake; ///< S calls that a thread can make until the first worker runs that it has called
+  ws_au32_t calls_a_wake; ///< S wakes that a thread can make in the time that one worker takes to rise
   ws_au32_t tasks_a_wake; ///< S tasks that a thread runs in the time of a wake, in 1/WS_WAKE_PARTS
   ws_au32_t helpers; ///< S threads that are not workers, awake in a join
   ws_au32_t lifted; ///< S 1 = all awake workers were found blocked: every worker may be awake
@@ -111,8 +112,8 @@ static const uint32_t ws_state_changes[WS_STATE_DOMAIN] = {
 
 /// Of a worker.
 typedef struct {
-  /// S futex: 1 = wake up. Set once by the thread that takes the worker's bit out of sleepers, cleared by the
-  /// worker.
+  /// S futex: 1 = wake up. Set once by another thread that takes the worker's bit out of sleepers, cleared by
+  /// the worker.
   ws_au32_t token;
   ws_au32_t state; ///< S WS_STATE_*
   /// Whether the worker gets a CPU.
