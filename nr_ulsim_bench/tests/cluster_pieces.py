@@ -14,8 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cluster_tools import ROOT, Lab, free_port
-from part_runs import until
+from cluster_tools import ROOT, Lab
+from part_runs import free_port, until
 
 PIECES = Path(__file__).resolve().parents[2] / "ci" / "deploy" / "cluster"
 MOUNTED = "/etc/nrbench/tls"  # where a container has the certificates

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import machine_tree
 from fake import a_program
-from part_runs import WAIT_S, until
+from part_runs import WAIT_S, free_port, until
 
 from nrbench.sweep.process import end_with_parent
 from nrbench.sweep.record import identity, read_runs
@@ -59,12 +59,6 @@ def meanwhile(action):
         future = pool.submit(action)
         yield
     future.result()
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Lab:

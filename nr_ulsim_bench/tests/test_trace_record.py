@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
+from part_runs import until
 
 from nrbench.system import System
 from nrbench.trace import record
@@ -295,8 +296,8 @@ class Daemons:
 
     listed: str | None = NONE
 
-    def __init__(self, monkeypatch, folder) -> None:
-        self.folder, self.started = folder, []
+    def __init__(self, monkeypatch, folder, begin) -> None:
+        self.folder, self.begin = folder, begin
         self.program = shutil.copy(shutil.which("sleep"), folder / record.SESSIOND)
         monkeypatch.setattr(record, "run_folder", lambda: folder)
         monkeypatch.setattr(record, "SESSIOND_END_S", 0.0)  # a child stays in /proc until it is waited for
@@ -308,20 +309,15 @@ class Daemons:
         return self.listed
 
     def start(self) -> subprocess.Popen:
-        self.started.append(subprocess.Popen([self.program, "1000"]))
-        (self.folder / f"{record.SESSIOND}.pid").write_text(f"{self.started[-1].pid}\n")
-        while record.running() is None:
-            time.sleep(0.01)  # a new program has its name a moment after its start
-        return self.started[-1]
+        started = self.begin(self.program, "1000")
+        (self.folder / f"{record.SESSIOND}.pid").write_text(f"{started.pid}\n")
+        until(record.running)  # a new program has its name a moment after its start
+        return started
 
 
 @pytest.fixture
-def daemons(monkeypatch, tmp_path):
-    made = Daemons(monkeypatch, tmp_path)
-    yield made
-    for process in made.started:
-        process.kill()
-        process.wait()
+def daemons(monkeypatch, tmp_path, start):
+    return Daemons(monkeypatch, tmp_path, start)
 
 
 def test_a_daemon_that_was_started_meanwhile_ends_also_when_the_recording_fails(daemons):
