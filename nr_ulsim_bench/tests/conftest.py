@@ -11,8 +11,7 @@ from part_runs import PROGRAMS
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it; tests send it
-
+SENT = signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM, signal.SIGTSTP  # by tests; nohup ignores the first
 PATIENCE_S = 600
 
 
@@ -32,6 +31,16 @@ def patient(request, monkeypatch):
     if "cluster" in request.node.name or request.node.path.stem == "test_cluster":
         for name in ("CONNECT_S", "JOIN_S", "OTHERS_S", "ANSWER_S"):
             monkeypatch.setattr(f"nrbench.cluster.ways.{name}", PATIENCE_S)
+
+
+@pytest.fixture(autouse=True)
+def signals():
+    """At first they do what they do in a terminal; afterwards what they did before."""
+    handlers = {**dict.fromkeys(SENT, signal.SIG_DFL), signal.SIGINT: signal.default_int_handler}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture

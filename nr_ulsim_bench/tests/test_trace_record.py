@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
+from fake import executable
 from part_runs import until
 
 from nrbench.system import System
@@ -51,9 +52,7 @@ class Model:
     def __init__(self, folder: Path) -> None:
         self.folder, self.out, self.log = folder, folder / "out", folder / "lttng.log"
         (folder / "bin").mkdir()
-        program = folder / "bin" / "lttng"
-        program.write_text(MODEL)
-        program.chmod(0o755)
+        program = executable(folder / "bin" / "lttng", MODEL)
         own = {"LOG": str(self.log), "LIST": str(folder / "list.xml"), "METADATA": DECLARED, "FAIL": "none"}
         self.environment = os.environ | {f"LTTNG_{name}": text for name, text in own.items()}
         self.environment |= {"PATH": f"{program.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
