@@ -219,10 +219,8 @@ def _wake(asked: Asked, slowness: float) -> Line:
 
 
 def _pi(asked: Asked, slowness: float) -> Line:
-    ns, threads = (
-        2e6 * slowness * (1.05 if "mode=pinned" in asked.words else 1.0),
-        asked.number_of("workers") + 1,
-    )
+    ns = 2e6 * slowness * (1.05 if "mode=pinned" in asked.words else 1.0)
+    threads = asked.number_of("workers") + 1
     return {"ns": asked.near(ns / threads, "ns"), "pi_error": 1e-15, "threads": int(threads)}
 
 

@@ -62,10 +62,8 @@ def test_a_running_pool_is_seen_and_changed(start, tool):
     assert out.endswith("-> spin=fixed:40 spin_cpu_max=20 cap=1 deadline_us=700.5\n")
     until(lambda: running(tool, pid)["last"]["counts"]["judged_bursts"])
     out = tool("ab", "--pid", pid, *"--every 500ms --for 6s spin=off spin=auto".split())
-    assert (
-        out.startswith("6 rounds, ")
-        and out.count("in force: spin=fixed:40") == out.count(", as before\n") == 1
-    )
+    assert out.startswith("6 rounds, ")
+    assert out.count("in force: spin=fixed:40") == out.count(", as before\n") == 1
     assert "usage: tpool-ws ab" in tool("ab", "--help") and tool("--version").startswith("tpool-ws ")
 
 

@@ -99,10 +99,8 @@ def test_the_numbers_are_those_of_the_program(recorded):
     trace, said = recorded
     summary = report(trace, "--process", NAME)
     count = WARM + said["slots"]
-    (symbols,), (decoding,) = (
-        phases(summary, "symbol_processing", count),
-        phases(summary, "ulsch_decoding", count),
-    )
+    (symbols,) = phases(summary, "symbol_processing", count)
+    (decoding,) = phases(summary, "ulsch_decoding", count)
     assert (symbols["tasks"], decoding["tasks"]) == (count * 12, count * 22)
     assert symbols["missing"] == decoding["missing"] == 0
     (pool,) = summary["pools"]

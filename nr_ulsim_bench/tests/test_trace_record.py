@@ -47,6 +47,7 @@ LOST = """<command xmlns="https://lttng.org/xml/ns/lttng-mi"><channel><attribute
 
 
 class Model:
+    program: list[str] | None = None  # in the recorder's place
     dumps_s: tuple[float, ...] = ()  # when programs report their libraries, after the start
 
     def __init__(self, folder: Path) -> None:
@@ -59,12 +60,12 @@ class Model:
         self.lists(LOST.format(events=0, packets=0))
 
     def words(self, *words: str) -> list[str]:
-        program = RECORDER.format(dumps_s=self.dumps_s)
-        return [sys.executable, "-c", program, "record", "--out", str(self.out), *words]
+        recorder = [sys.executable, "-c", RECORDER.format(dumps_s=self.dumps_s)]
+        return [*(self.program or recorder), "record", "--out", str(self.out), *words]
 
     def record(self, *words: str, **environment: str) -> subprocess.CompletedProcess:
         given = {"env": self.environment | environment, "capture_output": True, "text": True, "timeout": 300}
-        return subprocess.run(self.words(*words), **given)
+        return subprocess.run(self.words(*words), cwd=self.folder, **given)
 
     @contextmanager
     def started(self) -> Iterator[subprocess.Popen]:
@@ -171,16 +172,10 @@ def test_lttng_is_not_installed(model):
 @pytest.mark.parametrize("path", [None, "/a folder:/other"])
 def test_the_command_has_the_callers_python_path(model, path):
     """The program that runs without installation finds its package in another way."""
-    environment = {key: value for key, value in model.environment.items() if key != "PYTHONPATH"}
-    answer = subprocess.run(
-        [str(ROOT / "tpool-ws-trace"), "record", "--out", model.out]
-        + ["--", "sh", "-c", 'echo "${PYTHONPATH-none}" "$1"', "sh", "a b"],
-        env=environment | ({} if path is None else {"PYTHONPATH": path}),
-        cwd=model.folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    del model.environment["PYTHONPATH"]
+    model.program = [str(ROOT / "tpool-ws-trace")]
+    given = {} if path is None else {"PYTHONPATH": path}
+    answer = model.record("--", "sh", "-c", 'echo "${PYTHONPATH-none}" "$1"', "sh", "a b", **given)
     assert (answer.returncode, answer.stdout) == (0, f"{path or 'none'} a b\n"), answer.stderr
     assert [word for word in model.told() if word != "regenerate"] == WHOLE + END  # or it took a second
 
