@@ -14,8 +14,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cluster_tools import ROOT, Lab, free_port
-from part_runs import until
+from cluster_tools import ROOT, Lab
+from fake import executable
+from part_runs import free_port, until
 
 PIECES = Path(__file__).resolve().parents[2] / "ci" / "deploy" / "cluster"
 MOUNTED = "/etc/nrbench/tls"  # where a container has the certificates
@@ -90,7 +91,7 @@ class Pieces(Lab):
         self.tls, programs = self.folder / "tls", self.folder / "bin"
         for folder in (self.tls, programs, self.folder / "scratch"):
             folder.mkdir()
-        self.program("dask", f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m dask "$@"\n')
+        executable(programs / "dask", f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m dask "$@"\n')
         self.environment["PATH"] = f"{programs}:{os.environ['PATH']}"
         text = (PIECES / "kubernetes.yaml").read_text()
         for command in re.findall(r"^#   ((?:openssl|cp) .*)$", text, re.MULTILINE):
@@ -101,11 +102,6 @@ class Pieces(Lab):
         self.address = f"tls://127.0.0.1:{port}"
         self.run([*words, "--host", "127.0.0.1"], "scheduler", **self.image()[0] | self.there(variables))
         self.listens("scheduler", int(port))
-
-    def program(self, name, text):
-        path = self.folder / "bin" / name
-        path.write_text(text)
-        path.chmod(0o755)
 
     def container(self, kind):
         import yaml

@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import machine_tree
-from fake import a_program
-from part_runs import WAIT_S, until
+from fake import a_program, printing
+from part_runs import WAIT_S, free_port, until
 
 from nrbench.sweep.process import end_with_parent
 from nrbench.sweep.record import identity, read_runs
@@ -30,12 +30,11 @@ def make_builds(folder):
     """Each prints a recorded output, and first does what the file `old.py` or `new.py` says: Python, with
     `host`, the name of the made-up machine. @return words of the command line"""
     for pool in ("old", "new"):
-        output = Path(__file__).parent / "outputs" / f"v2.1.0-{pool}-2-threads.txt"
         before = folder / f"{pool}.py"
         before.touch()
-        first = "host = os.path.basename(os.path.dirname(os.environ['XDG_CACHE_HOME']))\n"
+        first = "host = os.path.basename(os.path.dirname(os.environ.get('XDG_CACHE_HOME', '')))\n"
         first += f"exec(open({str(before)!r}).read())\n"
-        a_program(folder / pool, f"{first}sys.stdout.write(open({str(output)!r}, errors='replace').read())")
+        a_program(folder / pool, first + printing(f"v2.1.0-{pool}-2-threads.txt"))
     return "--old", folder / "old", "--new", folder / "new", "--out", folder / "out"
 
 
@@ -59,12 +58,6 @@ def meanwhile(action):
         future = pool.submit(action)
         yield
     future.result()
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Lab:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import os
 import signal
+import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -8,8 +11,7 @@ from part_runs import PROGRAMS
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it; tests send it
-
+SENT = signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM, signal.SIGTSTP  # by tests; nohup ignores the first
 PATIENCE_S = 600
 
 
@@ -31,6 +33,16 @@ def patient(request, monkeypatch):
             monkeypatch.setattr(f"nrbench.cluster.ways.{name}", PATIENCE_S)
 
 
+@pytest.fixture(autouse=True)
+def signals():
+    """At first they do what they do in a terminal; afterwards what they did before."""
+    handlers = {**dict.fromkeys(SENT, signal.SIG_DFL), signal.SIGINT: signal.default_int_handler}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 @pytest.fixture
 def no_pictures(monkeypatch):
     """Their files hold none: drawing takes most of a report's time, and tests of pictures have it."""
@@ -46,15 +58,17 @@ def tool(tmp_path, monkeypatch, capsys):
 
 
 @pytest.fixture
-def stand_in(tmp_path, monkeypatch):
-    """Makes a program that stands in for ws-bench, of its text, on two CPUs that allow all classes."""
+def start():
+    """Begins a program, which is killed at the end with all of its session, and its page removed."""
+    started = []
 
-    def make(text):
-        monkeypatch.setattr("nrbench.host.realtime_allowed", lambda *_: True)
-        monkeypatch.setattr("nrbench.host.cores", lambda: 2)
-        program = tmp_path / "ws-bench"
-        program.write_text(text)
-        program.chmod(0o755)
-        return program
+    def begin(*words, **more):
+        started.append(subprocess.Popen([*map(str, words)], start_new_session=True, **more))
+        return started[-1]
 
-    return make
+    yield begin
+    for process in started:
+        with process, suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        for path in Path("/dev/shm").glob(f"thread_pool_ws.*.{process.pid}"):
+            path.unlink()

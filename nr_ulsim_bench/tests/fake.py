@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pytest
 
 HERE = Path(__file__).parent
-OF_BENCH = ("ws-bench", "ws-scan", "ws-latch", "ws-prewake", "ws-trace-cost", "ws-ticks")
+OF_BENCH = ("ws-bench", "ws-scan", "ws-latch", "ws-prewake", "ws-trace-cost", "ws-ticks", "simulate")
 FEW = "-n2"  # an nr_ulsim that is asked which pool it has: no run
 Line = dict[str, Any]
 
@@ -35,17 +35,21 @@ Line = dict[str, Any]
 def install(folder: Path, *names: str, **behaviour: object) -> Path:
     """Puts the programs into a folder.
 
-    @param behaviour  pool="new" (of nr_ulsim and the softmodems); backends=[...] (that ws-bench has);
-                      fails={"a word that it is asked": "crash", "hang", "undecoded",
-                      "negative" or an error};
-                      at={"5": "interrupt" or "kill"} (at the fifth run, the program that asks)
+    @param behaviour  pool="new" (of nr_ulsim and the softmodems); status=2 (of simulate);
+                      fails={"a word that nr_ulsim is asked": "crash", "undecoded" or "negative"};
+                      at={"5": "interrupt"} (at the fifth run, the program that asks)
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "behaviour.json").write_text(json.dumps(behaviour))
-    for name in names or OF_BENCH:
-        (folder / name).write_text(_script(f"# {behaviour.get('pool')}\n"))
-        (folder / name).chmod(stat.S_IRWXU)
+    for name in names:
+        executable(folder / name, _script(f"# {behaviour.get('pool')}\n"))
     return folder
+
+
+def executable(path: Path, text: str) -> Path:
+    path.write_text(text)
+    path.chmod(stat.S_IRWXU)
+    return path
 
 
 def _script(comment: str = "") -> str:
@@ -59,9 +63,14 @@ def a_program(folder: Path, body: str, name: str = "nr_ulsim") -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     words = "threads = int(next((word[2:] for word in options if word.startswith('-C')), 0))"
     text = f"#!{sys.executable} -SE\nimport os, sys\noptions = sys.argv[1:]\n{words}\n{body}\n"
-    (folder / name).write_text(text)
-    (folder / name).chmod(stat.S_IRWXU)
+    executable(folder / name, text)
     return folder
+
+
+def printing(output: str, more: str = "") -> str:
+    """The body of a program that prints a file of outputs/. @param more  follows it"""
+    shown = f"sys.stdout.write(open({str(HERE / 'outputs' / output)!r}, errors='replace').read())"
+    return f"{shown}; sys.stdout.flush(); {more}"
 
 
 def limit_when(monkeypatch: pytest.MonkeyPatch, holds: Callable[[], bool]) -> None:
@@ -114,10 +123,8 @@ class Asked:
         if FEW in self.words:
             return
         what = self.behaviour.get("at", {}).get(str(self.count)) or self.wrong()
-        if what in ("interrupt", "kill"):
-            os.kill(os.getppid(), signal.SIGINT if what == "interrupt" else signal.SIGKILL)
-        if what in ("interrupt", "hang"):
-            (self.folder / "hangs").touch()
+        if what == "interrupt":
+            os.kill(os.getppid(), signal.SIGINT)
             time.sleep(600)
         if what == "crash":
             os.abort()
@@ -212,10 +219,8 @@ def _wake(asked: Asked, slowness: float) -> Line:
 
 
 def _pi(asked: Asked, slowness: float) -> Line:
-    ns, threads = (
-        2e6 * slowness * (1.05 if "mode=pinned" in asked.words else 1.0),
-        asked.number_of("workers") + 1,
-    )
+    ns = 2e6 * slowness * (1.05 if "mode=pinned" in asked.words else 1.0)
+    threads = asked.number_of("workers") + 1
     return {"ns": asked.near(ns / threads, "ns"), "pi_error": 1e-15, "threads": int(threads)}
 
 
@@ -241,14 +246,12 @@ BENCHES: dict[str, Callable[[Asked, float], Line]] = {
 
 def ws_bench(asked: Asked) -> Line:
     bench, backend = asked.given["bench"], asked.given.get("backend", "ws").removesuffix("-untraced")
-    if backend not in asked.behaviour.get("backends", BACKENDS):
+    if backend not in BACKENDS:
         return {"error": f"libbench_{backend}.so: no such file"}
     if bench == "info":
         about = dict.fromkeys(("has_workers", "waiter_helps", "nests"), backend != "alone")
         return about | {"version": "1.0", "waiter_helps": backend != "mutex-per-worker"}
     asked.suffer()
-    if wrong := asked.wrong():
-        return {"error": wrong}
     slowness = SLOWNESS[backend] * (0.8 if "mode=hot" in asked.words else 1.0)
     return BENCHES[bench](asked, slowness)
 
@@ -311,8 +314,17 @@ def ws_trace_cost(asked: Asked) -> Iterator[Line]:
         yield about | {"ns_min": ns, "ns_p50": asked.near(1.1 * ns, what)}
 
 
-def _bench(folder: Path) -> None:
-    print(json.dumps(ws_bench(Asked(folder, sys.argv[1:]))), flush=True)
+POINT = {"bench": "scale-point", "producers": 1, "smt": 1, "whole_us": 28.0, "machine": "epyc-64"}
+POINT |= {"workload": "22x28", "pool": "ws", "cpus": 24, "time": 224.0, "bound_us": 200.0}
+
+
+def simulate(asked: Asked) -> Iterator[Line]:
+    """ci/simulate scale: writes a point into the file that the last word names, and tells its words."""
+    yield {"asked": " ".join(asked.words)}
+    if "--report" not in asked.words:
+        Path(asked.words[-1]).write_text(json.dumps(POINT))
+        asked.suffer()
+        sys.exit(asked.behaviour.get("status", 0))
 
 
 MAC = """UE RNTI 1234 CU-UE-ID 1 in-sync PH 0 dB PCMAX 0 dBm, average RSRP 0 (0 meas)
@@ -351,8 +363,7 @@ def a_build(
         (folder / f"lib{name}.so").write_text("connection_descriptor" if newer else "channel_name")
     for name in ("nr-softmodem", "nr-uesoftmodem"):
         comment = "".join(f"# {line}\n" for line in words.splitlines())
-        (folder / name).write_text(_script(comment))
-        (folder / name).chmod(stat.S_IRWXU)
+        executable(folder / name, _script(comment))
     return folder
 
 
@@ -459,13 +470,9 @@ def main() -> None:
     if name in ("nr-softmodem", "nr-uesoftmodem"):
         softmodem()
     elif name == "ws-bench":
-        _bench(folder)
+        print(json.dumps(ws_bench(Asked(folder, sys.argv[1:]))))
     elif name == "nr_ulsim":
         nr_ulsim(Asked(folder, sys.argv[1:]))
     else:
-        asked = Asked(folder, sys.argv[1:])
-        asked.suffer()
-        wrong = asked.wrong()
-        answers = [{"error": wrong}] if wrong else globals()[name.replace("-", "_")](asked)
-        for answer in answers:
+        for answer in globals()[name.replace("-", "_")](Asked(folder, sys.argv[1:])):
             print(json.dumps(answer))

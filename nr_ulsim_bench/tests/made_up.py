@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Made-up lines of a sweep, in the format of the committed raw runs, and the command on them."""
 
+import csv
 import json
 
 from golden_files import ROOT
@@ -71,6 +72,11 @@ def write(path, lines):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
+
+
+def rows(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def ran(*words, status=0):

@@ -3,6 +3,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -44,6 +45,12 @@ def until(holds: Callable[[], object], what: str = "what is awaited") -> object:
         assert time.monotonic() < deadline, f"{what}: not within {WAIT_S} s"
         time.sleep(0.01)
     return answer
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def is_gone(process: int) -> bool:

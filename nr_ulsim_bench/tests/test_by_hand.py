@@ -4,20 +4,13 @@
 An interval of five values goes from the least to the greatest: a median of five draws is the least value with
 a probability of 5.8 %, and 0.1 % is cut off at either end."""
 
-import csv
-
 import pytest
-from made_up import SWEEP, failed, nrbench, run, runs, write
+from made_up import SWEEP, failed, nrbench, rows, run, runs, write
 from part_runs import host, line
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 OPEN = "not known"
 ROUNDS = (80, 90, 95, 98, 99)  # µs; OAI's pool takes 100
-
-
-def rows(path):
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import dask
 import pytest
 from cluster_pieces import PIECES, SLURM, SSH, Daemons, Partition, Pieces
 from cluster_tools import CASES, ROOT, begun, lab, make_builds, meanwhile, rounds_of, runs_of
-from fake import a_build, a_program
+from fake import a_build, a_program, executable
 from made_up import nrbench, ran
 from part_runs import WAIT_S, until
 
@@ -333,7 +333,7 @@ def test_a_pod_and_a_job_of_ones_own(tmp_path):
     """Scheduler and workers have the words of ci/deploy/cluster. Another program stands for srun."""
     with begun(Pieces(tmp_path)) as made:
         refuses(made.address)
-        made.program("srun", '#!/bin/sh\nSLURMD_NODENAME=job exec "$@"\n')
+        executable(tmp_path / "bin" / "srun", '#!/bin/sh\nSLURMD_NODENAME=job exec "$@"\n')
         made.node("pod")
         own = made.own("job") | {"NRBENCH_TLS": str(made.tls)}
         made.run(["bash", PIECES / "worker.sbatch", made.address], "job", **own)
@@ -372,8 +372,7 @@ def test_a_sweep_on_a_node_of_slurm_and_a_job_that_it_refuses(sweep, tmp_path, m
 
 @alone
 def test_an_sbatch_that_does_not_answer_is_given_up(tmp_path, monkeypatch):
-    (tmp_path / "sbatch").write_text("#!/bin/sh\nexec sleep 600\n")
-    (tmp_path / "sbatch").chmod(0o755)
+    executable(tmp_path / "sbatch", "#!/bin/sh\nexec sleep 600\n")
     (tmp_path / "lab.toml").write_text(f'host = "127.0.0.1"\nfolder = "{tmp_path}"\nlogs = "{tmp_path}"\n')
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setattr(slurm.Job, "submit_command", "timeout --verbose 1 sbatch")

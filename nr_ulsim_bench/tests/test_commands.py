@@ -4,10 +4,8 @@ its figures are the same each time."""
 
 import html
 import itertools
-import json
 import os
 import re
-import signal
 from collections import Counter
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from made_up import nrbench, ran
 from radio_runs import take
 
 from nrbench.parts import scale
+from nrbench.stats import read_lines as lines
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 DATA = Path(__file__).parent
@@ -31,9 +30,6 @@ def machine(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     monkeypatch.setattr(os, "sched_setscheduler", lambda *_: None)
     monkeypatch.setenv("COLUMNS", "120")
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
@@ -43,10 +39,6 @@ def programs(tmp_path):
     for name in ("libbench_onetbb.so", "liblatch_boost.so"):
         (folder / name).touch()
     return folder
-
-
-def lines(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 # nrbench sweep
@@ -137,11 +129,7 @@ def test_recorded_slots_on_each_pool(programs, tmp_path):
 def measured(text):
     """Without the machine."""
     text = re.sub(r".*, (\d+) cores, Linux .* load [\d.]+ at the start", r"<machine>, \1 cores", text)
-    text = (
-        re.sub(r"\A(?:[^\n]*\n)*?(?=rounds )", "", text)
-        if re.search(r"^rounds ", text, re.MULTILINE)
-        else text
-    )
+    text = re.sub(r"\A(?:[^\n]*\n)*?(?=rounds )", "", text)
     text = re.sub(r"^note: .*\n", "", text, flags=re.MULTILINE)
     text = re.sub(r"a table of \d+ MiB|caches \d+ MiB", "<memory>", text)
     return re.sub(r"^written to .*$", "", text, flags=re.MULTILINE)
@@ -164,16 +152,12 @@ PARTS = {
     "contest": (),
     "ticks": (),
 }
-SIMULATED = {"bench": "scale-point", "pool": "ws", "cpus": 24, "time": 224.0, "bound_us": 200.0}
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_a_part_of_the_benchmark(part, programs, tmp_path, monkeypatch):
     """Measured and reported, then reported again. Of two CPUs the second has no tick."""
-    simulate = programs / "simulate"
-    simulate.write_text(f"#!/bin/sh\nfor path; do :; done\necho '{json.dumps(SIMULATED)}' >\"$path\"\n")
-    simulate.chmod(0o755)
-    monkeypatch.setattr("nrbench.parts.scale.SIMULATE", simulate)
+    monkeypatch.setattr(scale, "SIMULATE", programs / "simulate")
     monkeypatch.setattr("nrbench.system.System.online", lambda _: frozenset({0, 1}))
     monkeypatch.setattr("nrbench.facts.nohz_full", lambda _: frozenset({1}))
     words = ("run", "--only", part, "--quick", "--rounds", "5", *UNHURRIED, *PARTS[part])
@@ -220,15 +204,7 @@ def test_the_page_keeps_the_parts_that_were_measured_before(programs, tmp_path):
 
 def test_an_interrupted_simulation_goes_on(tmp_path, monkeypatch):
     """Ctrl-C reaches ci/simulate, too: it ends before nrbench does."""
-    simulate = tmp_path / "simulate"
-    simulate.write_text(
-        f'#!/bin/sh\necho "$*" >>"{tmp_path}/asked"\n[ "$2" = --report ] && exit 0\n'
-        f'[ -e "{tmp_path}/again" ] && exit 0\n'
-        f'echo \'{{"bench": "host"}}\' >"{tmp_path}/scale.ndjson"; touch "{tmp_path}/again"\n'
-        "kill -INT $PPID\nexec sleep 60\n"
-    )
-    simulate.chmod(0o755)
-    monkeypatch.setattr(scale, "SIMULATE", simulate)
+    monkeypatch.setattr(scale, "SIMULATE", install(tmp_path, "simulate", at={"1": "interrupt"}) / "simulate")
     words = ("run", "--only", "scale", "--quick", "--out", tmp_path)
     assert "interrupted; the same command takes the rest" in nrbench(*words, status=130)
     assert "goes on" in nrbench(*words)

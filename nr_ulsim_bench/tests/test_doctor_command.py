@@ -24,10 +24,8 @@ def write_profile(root, machine="untouched", **more):
     folder = root / "nrbench"
     about = MACHINES[machine] | more
     system = tree(root / "tree", about)
-    done, path = (
-        doctor("--root", system.root, "--cpus", about["cpus"], "--tuned", folder),
-        folder / "tuned.conf",
-    )
+    done = doctor("--root", system.root, "--cpus", about["cpus"], "--tuned", folder)
+    path = folder / "tuned.conf"
     return done, path.read_text(encoding="utf-8") if path.exists() else ""
 
 
@@ -109,10 +107,8 @@ def test_hosts_of_a_cluster_are_examined(tmp_path):
 def test_the_command_for_tuned_runs_as_this_one_was_started(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", [str(Path(nrbench.__file__).with_name("__main__.py"))])
     system = machine_tree.tuned(tmp_path / "root", {"/proc/irq/24/smp_affinity_list": "0-7"})
-    findings = json.loads(doctor("--root", system.root, "--quick", "--json", "--cpus", "2-5").output)[
-        "findings"
-    ]
-    (line,) = {do for one in findings for do in one["do"] if "--tuned" in do}
+    said = doctor("--root", system.root, "--quick", "--json", "--cpus", "2-5").output
+    (line,) = {do for one in json.loads(said)["findings"] for do in one["do"] if "--tuned" in do}
     command = shlex.split(line.removeprefix("always: sudo ").partition(" && ")[0])
     command[command.index("/etc/tuned/nrbench")] = str(tmp_path / "profile")
     done = subprocess.run(

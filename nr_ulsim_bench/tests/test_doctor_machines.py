@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import machine_tree
 import pytest
+from fake import executable
 from machine_tree import of_cpus
 from typer.testing import CliRunner
 
@@ -61,10 +62,8 @@ def machine(request, tmp_path, monkeypatch):
         return doctor("--root", tree(tmp_path / "root", about).root, "--cpus", about["cpus"], *wakes, *words)
 
     monkeypatch.setattr(sys, "argv", ["/opt/a b/nrbench", *sys.argv[1:]])
-    program = tmp_path / "ws-wakes"
     lines = "\n".join(json.dumps(line if "error" in line else WAKE | line) for line in about.get("wakes", []))
-    program.write_text(f"#!{sys.executable}\nprint({lines!r})\n")
-    program.chmod(0o755)
+    program = executable(tmp_path / "ws-wakes", f"#!{sys.executable}\nprint({lines!r})\n")
     wakes = ["--wakes", program] if lines else []
     second = of_cpus(about.get("second", {}))
     monkeypatch.setattr(time, "sleep", lambda seconds: machine_tree.write(tmp_path / "root", second))

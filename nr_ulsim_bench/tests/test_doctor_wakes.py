@@ -65,11 +65,10 @@ def test_whether_held_idle_states_gain_as_much(held_us, said):
 
 def test_the_class_of_oais_workers_is_judged_where_it_was_measured():
     normal = [line(p50_us=60.0) | {"class": "other"}, line("look", 0.2) | {"class": "other"}]
-    for lines, said in ([*normal, line(p50_us=30.0), LOOK], "real-time"), (normal, "normal"):
+    both = [*normal, line(p50_us=30.0), LOOK]
+    for lines, us, said in (both, 30, "real-time"), (normal, 60, "normal"):
         found = judge(*lines)
-        assert (
-            f"starts {30 if said == 'real-time' else 60}.0 µs" in found.text and f"{said} class" in found.text
-        )
+        assert f"starts {us}.0 µs" in found.text and f"{said} class" in found.text
 
 
 def test_a_late_timer_is_a_warning():

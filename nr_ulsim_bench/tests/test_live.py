@@ -116,8 +116,6 @@ class World:
 
 @pytest.fixture
 def world(tmp_path, monkeypatch):
-    """Afterwards signals do what they did before."""
-    handlers = [(number, signal.getsignal(number)) for number in (*ENDING, signal.SIGTSTP)]
     made = World(tmp_path)
     monkeypatch.setattr(processes, "SHM", str(tmp_path))
     monkeypatch.setattr(time, "sleep", made.sleep)
@@ -126,8 +124,6 @@ def world(tmp_path, monkeypatch):
         os.close(page.file)
         with suppress(OSError):
             page.end()
-    for number, handler in handlers:
-        signal.signal(number, handler)
 
 
 @pytest.fixture

@@ -8,15 +8,15 @@ import re
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
-import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 from urllib.request import urlopen
 
 import pytest
+from part_runs import free_port, until
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples/live"
@@ -35,34 +35,14 @@ ENVIRONMENT = {**os.environ, "TPOOL_WS_LIVE": "1"}
 
 
 @pytest.fixture
-def start():
-    """Begins a program, which is killed at the end, and its page removed."""
-    started = []
-
-    def begin(*words, **pipes):
-        options = {"env": ENVIRONMENT, "start_new_session": True, "text": True, **pipes}
-        started.append(subprocess.Popen([*map(str, words)], **options))
-        return started[-1]
-
-    yield begin
-    for process in started:
-        with process, suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        for path in Path("/dev/shm").glob(f"thread_pool_ws.*.{process.pid}"):
-            path.unlink()
+def start(start):
+    """With pages."""
+    return partial(start, env=ENVIRONMENT, text=True)
 
 
 @pytest.fixture
 def tool(start):
     return lambda *words, before=(): start(*before, *TOOL, *words, stdout=-1).communicate(timeout=300)[0]
-
-
-def until(find):
-    for _ in range(600):
-        if found := find():
-            return found
-        time.sleep(0.2)
-    raise AssertionError("it did not come")
 
 
 def running(tool, pid, **options):
@@ -82,10 +62,8 @@ def test_a_running_pool_is_seen_and_changed(start, tool):
     assert out.endswith("-> spin=fixed:40 spin_cpu_max=20 cap=1 deadline_us=700.5\n")
     until(lambda: running(tool, pid)["last"]["counts"]["judged_bursts"])
     out = tool("ab", "--pid", pid, *"--every 500ms --for 6s spin=off spin=auto".split())
-    assert (
-        out.startswith("6 rounds, ")
-        and out.count("in force: spin=fixed:40") == out.count(", as before\n") == 1
-    )
+    assert out.startswith("6 rounds, ")
+    assert out.count("in force: spin=fixed:40") == out.count(", as before\n") == 1
     assert "usage: tpool-ws ab" in tool("ab", "--help") and tool("--version").startswith("tpool-ws ")
 
 
@@ -138,11 +116,6 @@ def test_a_full_or_read_only_shm(start, options):
     words = (*CONTAINER, "sh", "-c", SHM.format(options), "sh", PROGRAM, "20")
     out, error = start(*words, stdout=-1, stderr=-1).communicate()
     assert "20 slots" in out and error.count("tpool-ws does not see pool slot-") == 1
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
 
 
 @pytest.mark.skipif(not shutil.which("prometheus"), reason="no prometheus: apt install prometheus")

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from functools import partial
 from itertools import dropwhile
 from pathlib import Path
 
@@ -40,8 +41,9 @@ def children(parent):
     return found
 
 
-def start(*command):
-    return subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+@pytest.fixture
+def start(start):
+    return partial(start, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 NOISES = ("x:1:1", "lowest", "lowest:1", "lowest:0:1", "lowest:1:1x", "lowest:1:10000001", "host:1:0")
@@ -98,35 +100,29 @@ def test_stopped_callers_are_of_this_pool_only():
 
 
 @ws_bench
-def test_each_noise_has_its_class_and_session():
+def test_each_noise_has_its_class_and_session(start):
     process = start(PROGRAMS / "ws-bench", *SLOTS, "slots=1000000", *EVERY_NOISE)
-    try:
-        until(lambda: len(children(process.pid)) == 5)
-        *noise, _ = sorted(children(process.pid))
-        until(lambda: sorted(os.getpriority(os.PRIO_PROCESS, one) for one in noise)[-2:] == [19, 19])
-        sessions = [os.getsid(0)] * 3 + [max(noise)]
-        until(lambda: sorted(os.getsid(one) for one in noise) == sorted(sessions))
-        assert {os.sched_getscheduler(one) for one in noise} == {os.SCHED_OTHER}
-    finally:
-        process.kill()
-        process.wait()
+    until(lambda: len(children(process.pid)) == 5)
+    *noise, _ = sorted(children(process.pid))
+    until(lambda: sorted(os.getpriority(os.PRIO_PROCESS, one) for one in noise)[-2:] == [19, 19])
+    sessions = [process.pid] * 3 + [max(noise)]
+    until(lambda: sorted(os.getsid(one) for one in noise) == sorted(sessions))
+    assert {os.sched_getscheduler(one) for one in noise} == {os.SCHED_OTHER}
 
 
 @ws_bench
-def test_a_host_is_a_process_on_each_cpu_above_all_classes():
+def test_a_host_is_a_process_on_each_cpu_above_all_classes(start):
     if not machine.realtime_allowed(99):
         pytest.skip("no permission for real-time classes with priority 99")
     cpus = sorted(os.sched_getaffinity(0))
     process = start(PROGRAMS / "ws-bench", *SLOTS, "slots=1000000", "noise=host:100:10000")
-    try:
-        until(lambda: len(children(process.pid)) == len(cpus) + 1)
-        *noise, _ = every = sorted(children(process.pid))
-        until(lambda: [os.sched_getscheduler(one) for one in noise] == [os.SCHED_FIFO] * len(cpus))
-        assert [os.sched_getparam(one).sched_priority for one in noise] == [99] * len(cpus)
-        assert sorted(map(list, map(os.sched_getaffinity, noise))) == [[cpu] for cpu in cpus]
-    finally:
-        process.kill()
-        process.wait()
+    until(lambda: len(children(process.pid)) == len(cpus) + 1)
+    *noise, _ = every = sorted(children(process.pid))
+    until(lambda: [os.sched_getscheduler(one) for one in noise] == [os.SCHED_FIFO] * len(cpus))
+    assert [os.sched_getparam(one).sched_priority for one in noise] == [99] * len(cpus)
+    assert sorted(map(list, map(os.sched_getaffinity, noise))) == [[cpu] for cpu in cpus]
+    process.kill()
+    process.wait()
     until(lambda: all(is_gone(one) for one in every))
 
 
@@ -142,23 +138,19 @@ def test_a_real_time_noise_that_is_not_allowed_is_an_error(kind, priority):
 @ws_bench
 @pytest.mark.parametrize("killed", ["the program", "its parent"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_no_noise_outlives_what_started_it(killed, number):
+def test_no_noise_outlives_what_started_it(start, killed, number):
     """The parent stands for nrbench."""
     heed = "import signal, subprocess, sys; signal.signal(signal.SIGINT, signal.SIG_DFL)"
     words = [*SLOTS, "slots=1000000", *EVERY_NOISE]
     parent = start(
         sys.executable, "-c", f"{heed}; subprocess.run(sys.argv[1:])", PROGRAMS / "ws-bench", *words
     )
-    try:
-        until(lambda: len(children(parent.pid)) == 1)
-        (program,) = children(parent.pid)
-        until(lambda: len(children(program)) == 5)
-        every = [program, *children(program)]
-        os.kill(program if killed == "the program" else parent.pid, number)
-        until(lambda: all(is_gone(one) for one in every))
-    finally:
-        parent.kill()
-        parent.wait()
+    until(lambda: len(children(parent.pid)) == 1)
+    (program,) = children(parent.pid)
+    until(lambda: len(children(program)) == 5)
+    every = [program, *children(program)]
+    os.kill(program if killed == "the program" else parent.pid, number)
+    until(lambda: all(is_gone(one) for one in every))
 
 
 @ws_bench

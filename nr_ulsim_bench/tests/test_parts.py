@@ -2,9 +2,9 @@
 """The parts of ci/bench: what they plan to measure, the limits of their verdicts, and what is not theirs."""
 
 import itertools
-import json
 
 import pytest
+from fake import POINT, executable, install
 from machine_tree import CPUS, tuned
 from made_up import nrbench
 from part_runs import line, slot
@@ -241,40 +241,21 @@ def test_an_idle_pool_may_not_wake_up():
 # Of other programs
 
 
-def program(tmp_path, status=0):
-    """Stands for ci/simulate: writes one point, prints its words."""
-    path = tmp_path / "simulate"
-    path.write_text(
-        '#!/bin/sh\necho "asked: $*"\n[ "$2" = --report ] && exit 0\n'
-        f'echo "$*" >"{tmp_path}/asked"\n'
-        'while [ "$1" != --out ]; do shift; done\n'
-        f"echo '{json.dumps(POINT)}' >\"$2\"\nexit {status}\n"
-    )
-    path.chmod(0o755)
-    return path
-
-
-POINT = {"bench": "scale-point", "producers": 1, "smt": 1, "whole_us": 28.0, "machine": "epyc-64"}
-POINT |= {"workload": "22x28", "pool": "ws", "cpus": 32, "time": 40.0, "cpu_per_work": 1.2}
-
-
 @pytest.mark.parametrize("status", [0, 1, 2])
 def test_the_simulator_is_asked_and_its_status_kept(tmp_path, monkeypatch, status):
     """0: done; 1: some runs failed; 2: not done."""
-    monkeypatch.setattr(scale, "SIMULATE", program(tmp_path, status))
+    monkeypatch.setattr(scale, "SIMULATE", install(tmp_path, "simulate", status=status) / "simulate")
     words = ("run", "--only", "scale", "--quick", "--rounds", "2", "--backends", "ws,glib", "--out", tmp_path)
     said = nrbench(*words, status=status)
     if status == 2:
         assert "ended with exit status 2" in said
         return
-    assert "asked: scale --report" in (tmp_path / "scale.txt").read_text()
+    assert '"asked": "scale --report ' in (tmp_path / "scale.txt").read_text()
     assert (tmp_path / "asked").read_text().startswith("scale --quick --pool ws --runs 2 --out")
     assert read_lines(tmp_path / "scale.ndjson") == [POINT] and (tmp_path / "scale.png").stat().st_size > 0
 
 
 @pytest.mark.parametrize("seconds, limit", [(0.1, 60), (4, 60), (50, 500)])
 def test_a_limit_is_ten_times_the_estimate_and_a_minute_at_least(tmp_path, seconds, limit):
-    program = tmp_path / "ws-bench"
-    program.write_text('#!/bin/sh\necho "{\\"words\\": \\"$*\\"}"\n')
-    program.chmod(0o755)
+    program = executable(tmp_path / "ws-bench", '#!/bin/sh\necho "{\\"words\\": \\"$*\\"}"\n')
     assert asks(program)(Step({}, ("bench=pi",), seconds, "")) == [{"words": f"limit_s={limit} bench=pi"}]

@@ -2,7 +2,6 @@
 """Reports and comparisons of sweeps, and reports of radio sessions: what they refuse, what they warn about,
 what may stand in one table, and the page."""
 
-import csv
 import json
 import os
 import signal
@@ -12,7 +11,7 @@ from html.parser import HTMLParser
 
 import pytest
 from golden_files import ROOT
-from made_up import RADIO, SWEEP, at, failed, nrbench, run, runs, write
+from made_up import RADIO, SWEEP, at, failed, nrbench, rows, run, runs, write
 from radio_runs import run as radio
 
 from nrbench.sweep.record import Run
@@ -58,9 +57,8 @@ def report(tmp_path):
     return made
 
 
-def rows(tmp_path, figure="rx_us"):
-    with (tmp_path / "out" / "results.csv").open(encoding="utf-8", newline="") as file:
-        return [row for row in csv.DictReader(file) if row.get("figure", figure) == figure]
+def of_rx(tmp_path):
+    return [row for row in rows(tmp_path / "out" / "results.csv") if row["figure"] == "rx_us"]
 
 
 def of_host(**changes):
@@ -223,7 +221,7 @@ def of_build(**changes):
 )
 def test_what_differs_has_tables_of_its_own(report, tmp_path, second, names):
     report(sweeps(lambda _: {}, second))
-    found = rows(tmp_path)
+    found = of_rx(tmp_path)
     assert {row["configuration"] for row in found} == names
     assert {row["runs"] for row in found} == {"2" if len(names) == 1 else "1"}
 
@@ -276,7 +274,7 @@ def test_of_many_cases_the_slowest_and_the_means_are_shown(report, tmp_path):
     assert "63 cases: of each the figures are in results.csv" in said
     assert "Slowest cases" in said and "a slides / c62 2 new auto 1.12 slower [1.12, 1.12]" in said
     assert "all 63 ratios: faster 50, slower 12, same 1" in said and "c42" not in said
-    assert len(rows(tmp_path)) == 2 * 63
+    assert len(of_rx(tmp_path)) == 2 * 63
     page = Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))
     assert "Slowest cases" in page.texts["h3"] and "slides / c62" in page.texts["td"]
 

@@ -84,36 +84,23 @@ def test_a_whole_line_without_an_end_stays_and_one_that_was_cut_short_goes(tmp_p
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_an_interruption_is_reported_and_the_same_command_goes_on(tmp_path, number, capsys):
-    handlers: dict = {
-        number: signal.SIG_DFL,
-        signal.SIGINT: signal.default_int_handler,
-    }
-    before = {each: signal.signal(each, handler) for each, handler in handlers.items()}
-
     def interrupted(step):
         if step.number == 2:
             os.kill(os.getpid(), number)
         return take(step)
 
-    try:
-        with session.results_of(tmp_path, OUT):
-            made, status, ((lines, warnings),) = play(tmp_path, [1, 2, 3], interrupted)
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+    with session.results_of(tmp_path, OUT):
+        made, status, ((lines, warnings),) = play(tmp_path, [1, 2, 3], interrupted)
     said = "interrupted: 1 of 3 runs taken; the same command takes the rest"
     assert (lines, warnings, status) == ([1], [said], INTERRUPTED) and said in capsys.readouterr().err
     assert play(tmp_path, [1, 2, 3])[1] == OK and taken(tmp_path) == [1, 2, 3]
 
 
 def test_a_signal_that_nohup_ignores_stays_ignored(tmp_path):
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        with session.results_of(tmp_path, OUT):
-            os.kill(os.getpid(), signal.SIGHUP)
-        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
-    finally:
-        signal.signal(signal.SIGHUP, before)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with session.results_of(tmp_path, OUT):
+        os.kill(os.getpid(), signal.SIGHUP)
+    assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
 
 
 def test_a_full_disk_is_named():

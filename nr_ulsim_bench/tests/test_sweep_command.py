@@ -5,15 +5,13 @@ the rest."""
 import re
 
 import pytest
-from fake import a_program
-from golden_files import ROOT
+from cluster_tools import make_builds
+from fake import a_program, printing
 from made_up import HOST, NEW_POOL, nrbench
 
 from nrbench.cluster.machines import ROOT_VARIABLE
 from nrbench.sweep import nr_ulsim, session
 from nrbench.sweep.record import read_runs
-
-OUTPUTS = ROOT / "nr_ulsim_bench" / "tests" / "outputs"
 
 
 @pytest.fixture
@@ -22,11 +20,8 @@ def builds(tmp_path, monkeypatch):
     where no runs go side by side."""
     monkeypatch.setattr(nr_ulsim, "at_once", lambda *_: 1)
     monkeypatch.setattr(session, "report", lambda *_: None)
-    for name in ("old", "new"):
-        output = str(OUTPUTS / f"v2.1.0-{name}-2-threads.txt")
-        a_program(tmp_path / name, f"sys.stdout.write(open({output!r}, errors='replace').read())")
-    words = ("sweep", "--old", tmp_path / "old", "--new", tmp_path / "new", "--out", tmp_path / "out")
-    return (*words, "--repeats", "1", "--threads", "1", "--cases", "quick:prb106-mcs9")
+    words = ("--repeats", "1", "--threads", "1", "--cases", "quick:prb106-mcs9")
+    return ("sweep", *make_builds(tmp_path), *words)
 
 
 @pytest.mark.parametrize(
@@ -79,12 +74,11 @@ def test_figures_that_oai_publishes_stand_beside_those_of_both_simulators(builds
     monkeypatch.undo()
     monkeypatch.setattr(nr_ulsim, "at_once", lambda *_: 1)
     monkeypatch.setattr("nrbench.host.cores", lambda: 2)
-    needed = "os.environ['LUA_SCHED_UL']; sys.stdout.write(open({!r}, errors='replace').read())"
+    needed = "os.environ['LUA_SCHED_UL']; "
     for name, pool in (("old", ""), ("new", f"print({NEW_POOL!r});")):
-        output = str(OUTPUTS / "v2.3.0-dl-2-threads.txt")
-        a_program(tmp_path / name, f"{pool} # {name}\n{needed.format(output)}", "nr_dlsim")
-        output = str(OUTPUTS / f"v2.1.0-{name}-2-threads.txt")
-        a_program(tmp_path / name, needed.format(output))
+        down = needed + printing("v2.3.0-dl-2-threads.txt")
+        a_program(tmp_path / name, f"{pool} # {name}\n{down}", "nr_dlsim")
+        a_program(tmp_path / name, needed + printing(f"v2.1.0-{name}-2-threads.txt"))
     words = ("--cases", "kpi:ul-prb273,dl-prb273", "--env", "LUA_SCHED_UL=x.lua", "--threads", "8")
     said = nrbench(*builds, *words)
     assert re.search(r"/ ul-prb273 +8 +1624 +511 +170\n *kpi / dl-prb273 +8 +5590 +5590 +60.0", said), said

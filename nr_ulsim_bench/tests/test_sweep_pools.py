@@ -4,32 +4,24 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pytest
-from fake import a_program
+from fake import a_program, printing
 from made_up import NEW_POOL, checked, nrbench, run, runs
 
 from nrbench.sweep.configuration import wrong_pools
 from nrbench.sweep.parse import pool_of
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
-OUTPUTS = Path(__file__).parent / "outputs"
-OAI, OURS = OUTPUTS / "v2.3.0-old-2-threads.txt", OUTPUTS / "v2.3.0-new-2-layers.txt"
-
-
-def printing(folder, output, more=""):
-    """@param more  what makes it another program than one that prints the same"""
-    show = f"sys.stdout.write(open({str(output)!r}, errors='replace').read())  # {more}"
-    return a_program(folder, show)
+OAI, OURS = printing("v2.3.0-old-2-threads.txt"), printing("v2.3.0-new-2-layers.txt")
 
 
 @pytest.fixture
 def sweep(tmp_path):
     def run(old, new, *more, status=0):
         words = [
-            *(("--old", printing(tmp_path / "a", old, "a")) if old else ()),
-            *(("--new", printing(tmp_path / "b", new, "b")) if new else ()),
+            *(("--old", a_program(tmp_path / "a", f"{old}# a")) if old else ()),
+            *(("--new", a_program(tmp_path / "b", f"{new}# b")) if new else ()),
             *("--out", tmp_path / "out", "--cases", "quick:prb106-mcs9"),
             *("--threads", "2", "--repeats", "1", "--spin", "auto"),
             *("--cpus", min(os.sched_getaffinity(0))),  # no runs side by side
@@ -81,7 +73,7 @@ def test_a_module_that_a_failing_program_lacks_is_named(sweep, tmp_path):
 
 def test_the_program_is_asked_with_few_slots(sweep, tmp_path):
     log = tmp_path / "log"
-    program = printing(tmp_path / "b", OURS) / "nr_ulsim"
+    program = a_program(tmp_path / "b", OURS) / "nr_ulsim"
     program.write_text(program.read_text() + f"\nprint(*options, file=open({str(log)!r}, 'a'))\n")
     sweep(OAI, None, "--new", program.parent, "--trials", "40")
     asked, *measured = log.read_text().splitlines()
@@ -90,7 +82,7 @@ def test_the_program_is_asked_with_few_slots(sweep, tmp_path):
 
 
 def test_one_program_on_both_sides_is_refused_unless_asked_for(sweep, tmp_path):
-    program = printing(tmp_path / "one", OURS) / "nr_ulsim"
+    program = a_program(tmp_path / "one", OURS) / "nr_ulsim"
     twice = ("--old", program.parent, "--new", program.parent)
     said = sweep(None, None, *twice, status=2)
     assert f"one and the same program is given twice: --old {program}, --new {program}" in said

@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 import threading
-import time
 
 import pytest
 from fake import limit_when
@@ -44,17 +43,12 @@ def test_an_interrupt_ends_all_that_run_side_by_side(tmp_path, monkeypatch):
 
     def interrupt():
         are_listed.wait(600)
-        while len(pids(tmp_path)) < 2:
-            time.sleep(0.01)
+        until(lambda: len(pids(tmp_path)) == 2)
         os.kill(os.getpid(), signal.SIGINT)
 
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            threading.Thread(target=interrupt).start()
-            pair("time.sleep(1000)", tmp_path)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with pytest.raises(KeyboardInterrupt):
+        threading.Thread(target=interrupt).start()
+        pair("time.sleep(1000)", tmp_path)
     until(lambda: all(map(is_gone, pids(tmp_path))))
 
 

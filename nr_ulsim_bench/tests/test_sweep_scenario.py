@@ -14,11 +14,6 @@ HEAD = 'title = "t"\noptions = "-n10 -m 9"\n'
 CASE = HEAD + "[[case]]\nname = 'a'\n"
 
 
-def case_of(scenario, name):
-    (found,) = (case for case in load(scenario).cases if case.name == name)
-    return found
-
-
 def test_every_scenario_loads_and_its_options_are_of_nr_ulsim():
     """Which cases there are, golden/scenarios.txt has."""
     for case in (case for name in names() for case in load(name).cases):

@@ -5,24 +5,15 @@ import hashlib
 import os
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
-from fake import a_program, limit_when
+from fake import a_program, limit_when, printing
 from part_runs import is_gone, until
 
 from nrbench.sweep import process
 from nrbench.sweep import simulator as simulator_of
 from nrbench.sweep.record import Setting
 from nrbench.sweep.simulator import BuildError, find
-
-OUTPUTS = Path(__file__).parent / "outputs"
-
-
-def printing(name, end=""):
-    return (
-        f"sys.stdout.write(open({str(OUTPUTS / name)!r}, errors='replace').read()); sys.stdout.flush(); {end}"
-    )
 
 
 def take(folder, pool="new", cpus=None, **changes):

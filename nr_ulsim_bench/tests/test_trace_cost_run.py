@@ -2,6 +2,7 @@
 """What tracing costs: what is measured in a session, and what a session of another program does to a run."""
 
 import pytest
+from fake import executable
 from made_up import ran
 
 from nrbench.parts import tracecost
@@ -42,15 +43,10 @@ class FakeRecording:
         (self.folder / "own").unlink()
 
 
-def install(path, text):
-    path.write_text(LOOK + text)
-    path.chmod(0o755)
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    install(tmp_path / "ws-trace-cost", COSTS)
-    install(tmp_path / "ws-bench", BENCH)
+    executable(tmp_path / "ws-trace-cost", LOOK + COSTS)
+    executable(tmp_path / "ws-bench", LOOK + BENCH)
     monkeypatch.setattr(FakeRecording, "folder", tmp_path)
     monkeypatch.setattr(tracecost, "recording", FakeRecording)
     return tmp_path
@@ -112,5 +108,5 @@ def test_a_session_that_cannot_begin_is_an_error_of_its_own(measured, monkeypatc
 
 @pytest.mark.parametrize("body, reason", [("echo '{'", "that is not JSON"), ("exit 3", "exit status 3")])
 def test_a_program_that_fails_is_no_build_without_tracing(measured, folder, body, reason):
-    install(folder / "ws-trace-cost", body)
+    executable(folder / "ws-trace-cost", LOOK + body)
     assert "ws-trace-cost: " in (said := measured(status=2)[1]) and reason in said

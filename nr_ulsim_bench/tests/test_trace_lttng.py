@@ -99,10 +99,8 @@ def test_the_numbers_are_those_of_the_program(recorded):
     trace, said = recorded
     summary = report(trace, "--process", NAME)
     count = WARM + said["slots"]
-    (symbols,), (decoding,) = (
-        phases(summary, "symbol_processing", count),
-        phases(summary, "ulsch_decoding", count),
-    )
+    (symbols,) = phases(summary, "symbol_processing", count)
+    (decoding,) = phases(summary, "ulsch_decoding", count)
     assert (symbols["tasks"], decoding["tasks"]) == (count * 12, count * 22)
     assert symbols["missing"] == decoding["missing"] == 0
     (pool,) = summary["pools"]
@@ -312,15 +310,11 @@ def test_a_pool_of_a_child_belongs_to_the_child(tmp_path):
     assert first["pid"] != second["pid"] and (first["tasks"], second["tasks"]) == (92, 116)
 
 
-def test_what_runs_already(tmp_path):
+def test_what_runs_already(start, tmp_path):
     words = ["bench=slot", "backend=ws", "workers=1", "bursts=4x20", "slots=100000", "limit_s=60"]
     wanted = PATIENT | {"TPOOL_WS_TRACE": "1"}
-    runs = subprocess.Popen([bench(tmp_path), *words], stdout=subprocess.DEVNULL, env=wanted)
-    try:
-        record(tmp_path / "t", "--seconds", "1")
-    finally:
-        runs.terminate()
-        runs.wait()
+    start(bench(tmp_path), *words, stdout=subprocess.DEVNULL, env=wanted)
+    record(tmp_path / "t", "--seconds", "1")
     summary = report(tmp_path / "t", "--process", NAME)
     assert [pool["name"] for pool in summary["pools"]] == ["ws"]  # as its workers' threads
     (phase,) = summary["phases"]

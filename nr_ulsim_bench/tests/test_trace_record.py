@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
+from fake import executable
+from part_runs import until
 
 from nrbench.system import System
 from nrbench.trace import record
@@ -45,26 +47,25 @@ LOST = """<command xmlns="https://lttng.org/xml/ns/lttng-mi"><channel><attribute
 
 
 class Model:
+    program: list[str] | None = None  # in the recorder's place
     dumps_s: tuple[float, ...] = ()  # when programs report their libraries, after the start
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.out, self.log = folder, folder / "out", folder / "lttng.log"
         (folder / "bin").mkdir()
-        program = folder / "bin" / "lttng"
-        program.write_text(MODEL)
-        program.chmod(0o755)
+        program = executable(folder / "bin" / "lttng", MODEL)
         own = {"LOG": str(self.log), "LIST": str(folder / "list.xml"), "METADATA": DECLARED, "FAIL": "none"}
         self.environment = os.environ | {f"LTTNG_{name}": text for name, text in own.items()}
         self.environment |= {"PATH": f"{program.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
         self.lists(LOST.format(events=0, packets=0))
 
     def words(self, *words: str) -> list[str]:
-        program = RECORDER.format(dumps_s=self.dumps_s)
-        return [sys.executable, "-c", program, "record", "--out", str(self.out), *words]
+        recorder = [sys.executable, "-c", RECORDER.format(dumps_s=self.dumps_s)]
+        return [*(self.program or recorder), "record", "--out", str(self.out), *words]
 
     def record(self, *words: str, **environment: str) -> subprocess.CompletedProcess:
         given = {"env": self.environment | environment, "capture_output": True, "text": True, "timeout": 300}
-        return subprocess.run(self.words(*words), **given)
+        return subprocess.run(self.words(*words), cwd=self.folder, **given)
 
     @contextmanager
     def started(self) -> Iterator[subprocess.Popen]:
@@ -171,16 +172,10 @@ def test_lttng_is_not_installed(model):
 @pytest.mark.parametrize("path", [None, "/a folder:/other"])
 def test_the_command_has_the_callers_python_path(model, path):
     """The program that runs without installation finds its package in another way."""
-    environment = {key: value for key, value in model.environment.items() if key != "PYTHONPATH"}
-    answer = subprocess.run(
-        [str(ROOT / "tpool-ws-trace"), "record", "--out", model.out]
-        + ["--", "sh", "-c", 'echo "${PYTHONPATH-none}" "$1"', "sh", "a b"],
-        env=environment | ({} if path is None else {"PYTHONPATH": path}),
-        cwd=model.folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    del model.environment["PYTHONPATH"]
+    model.program = [str(ROOT / "tpool-ws-trace")]
+    given = {} if path is None else {"PYTHONPATH": path}
+    answer = model.record("--", "sh", "-c", 'echo "${PYTHONPATH-none}" "$1"', "sh", "a b", **given)
     assert (answer.returncode, answer.stdout) == (0, f"{path or 'none'} a b\n"), answer.stderr
     assert [word for word in model.told() if word != "regenerate"] == WHOLE + END  # or it took a second
 
@@ -295,8 +290,8 @@ class Daemons:
 
     listed: str | None = NONE
 
-    def __init__(self, monkeypatch, folder) -> None:
-        self.folder, self.started = folder, []
+    def __init__(self, monkeypatch, folder, begin) -> None:
+        self.folder, self.begin = folder, begin
         self.program = shutil.copy(shutil.which("sleep"), folder / record.SESSIOND)
         monkeypatch.setattr(record, "run_folder", lambda: folder)
         monkeypatch.setattr(record, "SESSIOND_END_S", 0.0)  # a child stays in /proc until it is waited for
@@ -308,20 +303,15 @@ class Daemons:
         return self.listed
 
     def start(self) -> subprocess.Popen:
-        self.started.append(subprocess.Popen([self.program, "1000"]))
-        (self.folder / f"{record.SESSIOND}.pid").write_text(f"{self.started[-1].pid}\n")
-        while record.running() is None:
-            time.sleep(0.01)  # a new program has its name a moment after its start
-        return self.started[-1]
+        started = self.begin(self.program, "1000")
+        (self.folder / f"{record.SESSIOND}.pid").write_text(f"{started.pid}\n")
+        until(record.running)  # a new program has its name a moment after its start
+        return started
 
 
 @pytest.fixture
-def daemons(monkeypatch, tmp_path):
-    made = Daemons(monkeypatch, tmp_path)
-    yield made
-    for process in made.started:
-        process.kill()
-        process.wait()
+def daemons(monkeypatch, tmp_path, start):
+    return Daemons(monkeypatch, tmp_path, start)
 
 
 def test_a_daemon_that_was_started_meanwhile_ends_also_when_the_recording_fails(daemons):

@@ -77,23 +77,14 @@ def test_a_package_is_missing(tool, monkeypatch):
 # Standard output
 
 
-def apart(tool, *words: str, **more) -> subprocess.CompletedProcess:
-    """In a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "nrbench.trace", "report", tool.trace, *words],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=100,
-        **more,
-    )
-
-
 @pytest.mark.parametrize("words", [["--json"], []])
 def test_standard_output_that_is_full_is_told_in_one_line(tool, words):
+    """In a process of its own."""
     tool.take("path")
+    command = [sys.executable, "-m", "nrbench.trace", "report", tool.trace, *words]
+    more = {"env": os.environ | {"PYTHONPATH": str(ROOT)}, "text": True, "timeout": 100}
     with open("/dev/full", "w") as full:
-        answer = apart(tool, *words, stdout=full)
+        answer = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, **more)
     assert answer.returncode == 2
     assert answer.stderr == "tpool-ws-trace: [Errno 28] No space left on device\n"
 

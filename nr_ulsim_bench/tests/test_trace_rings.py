@@ -49,11 +49,8 @@ def folder(tmp_path):
 def test_it_has_a_traces_events(folder):
     ((pid, _, table, notes, *_),) = Record(folder).processes()
     names = [KINDS[kind] for kind in table.kind]
-    assert (
-        pid == 7
-        and names.count("push") == names.count("run_begin") == 2
-        and names[:2] == ["park", "ulsch_decoding_begin"]
-    )
+    assert pid == 7 and names.count("push") == names.count("run_begin") == 2
+    assert names[:2] == ["park", "ulsch_decoding_begin"]
     tasks = table[table.kind.isin([KINDS.index("push"), KINDS.index("run_begin")])]
     assert set(tasks.func) == {FUNC} and set(tasks.pool) == {POOL} and all(tasks.groupby("arg").size() == 2)
     assert table.time.min() == REAL_NS + 400

@@ -5,6 +5,7 @@ import os
 import struct
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -62,19 +63,10 @@ def test_the_doctor_judges_what_ws_wakes_says(monkeypatch):
 
 
 @pytest.fixture
-def start():
+def start(start):
     """Starts a series that lasts until the test has looked at it."""
-    running = []
-
-    def start(*words):
-        long = ["samples=100000", "measure_ms=60000", "gap_us=20000"]
-        running.append(subprocess.Popen([PROGRAM, *long, *words], stdout=subprocess.PIPE))
-        return running[-1]
-
-    yield start
-    for process in running:
-        process.kill()
-        process.communicate()
+    long = ["samples=100000", "measure_ms=60000", "gap_us=20000"]
+    return partial(start, PROGRAM, *long, stdout=subprocess.PIPE)
 
 
 def _threads(process):

@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from fake import executable
 
 from nrbench.trace.cli import program
 from nrbench.trace.reader import KINDS, Trace
@@ -53,11 +54,9 @@ class Tool:
         self.capsys, self.trace = capsys, folder / "trace"
         self.trace.mkdir()
         (self.trace / "metadata").write_text("/* CTF 1.8 */")
-        self.program = folder / "bin" / "babeltrace2"
-        self.program.parent.mkdir()
-        self.program.write_text(BABELTRACE)
-        self.program.chmod(0o755)
-        monkeypatch.setenv("PATH", f"{self.program.parent}:/usr/bin:/bin")
+        (folder / "bin").mkdir()
+        executable(folder / "bin" / "babeltrace2", BABELTRACE)
+        monkeypatch.setenv("PATH", f"{folder}/bin:/usr/bin:/bin")
 
     def take(self, case: str) -> None:
         shutil.copy(CASES / f"{case}.log", self.trace / "lines")
