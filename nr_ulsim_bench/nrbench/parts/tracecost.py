@@ -75,14 +75,15 @@ def why_none(request: Request) -> str:
 
 
 def measure(request: Request, step: Step) -> list[Line]:
-    """Without result, where a session of another program records after it."""
+    """Without result, where a session of another program records before it or after it."""
     recorded = step.labels["state"] == RECORDED
     program = request.program if step.labels["bench"] == SLOTS else request.beside("ws-trace-cost")
     try:
+        foreign = look(request)["recorded"]
         with recording() if recorded else nullcontext() as session:
             given = record.WANTED if recorded else {}
             answers = ask(program, step.words, step.seconds, **given)
-        if look(request)["recorded"]:
+        if foreign or look(request)["recorded"]:
             raise BenchError(FOREIGN)
     except (BenchError, TraceError) as error:
         return [{"error": str(error)}]
