@@ -99,7 +99,7 @@ class Worker(ProcessInterface):  # type: ignore[misc]
 
     def why(self) -> str:
         """@return why the session has ended; empty: it goes on"""
-        if self.process is None or self.process.poll() is None:
+        if self.process is None or self.process.poll() is None or self.log.closed:
             return ""
         self.log.seek(0)
         lines = self.log.read()[-LOG_BYTES:].decode(errors="replace").strip().splitlines()
@@ -116,6 +116,7 @@ class Worker(ProcessInterface):  # type: ignore[misc]
                 await asyncio.to_thread(self.process.wait, END_S)
             self.process.kill()
             self.process.wait()
+        self.log.close()
         await super().close()
 
 
