@@ -15,7 +15,7 @@
 #define LEARNS 4u ///< bursts in a pass
 #define GROUP_BITS 12u
 
-/// What is known of the burst that is looked at.
+/// The burst under examination, and what its rings have shown so far.
 typedef struct {
   const ws_late_burst_t *burst;
   const ws_usual_t *usual;
