@@ -21,7 +21,7 @@ from nrbench.driver import BenchError, ask, there
 from nrbench.places import DATA, PROGRAMS
 from nrbench.plot import Plot, draw
 from nrbench.progress import say
-from nrbench.render import Section, Table, busy_lines, grouped, layout, machine_line, plain_columns
+from nrbench.render import Section, Table, busy_lines, grouped, layout, machine_line
 from nrbench.session import INTERRUPTED, Lane, Session, append, in_rounds, results_of
 from nrbench.stats import Line, Results, read_lines
 
@@ -174,7 +174,7 @@ def tables_of(items: Sequence[Item]) -> Iterator[Table]:
         elif made[-1].title == "Verdicts":
             made[-1].rows.append([*item])
         else:
-            made.append(Table("Verdicts", plain_columns("verdict", "check"), [[*item]], []))
+            made.append(Table("Verdicts", ["verdict", "check"], [[*item]], []))
     first, *rest = made
     ordered = [first, *sorted(rest, key=lambda one: one.title != "Verdicts")]
     yield from (one for one in ordered if one.title or one.rows or one.notes)

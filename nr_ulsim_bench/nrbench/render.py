@@ -43,10 +43,6 @@ class Table(NamedTuple):
         return [self.columns, *self.rows]
 
 
-def plain_columns(*names: str) -> list[str]:
-    return list(names)
-
-
 def grouped(columns: Iterable[tuple[str, str]]) -> list[str]:
     """@param columns  group and name of each: the first of a group has it before its name"""
     found, before = list[str](), ""

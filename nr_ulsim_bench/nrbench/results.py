@@ -19,7 +19,7 @@ from nrbench.judge import resampled
 from nrbench.radio import record as radio_record
 from nrbench.radio import tables as radio_tables
 from nrbench.record import ResultsError
-from nrbench.render import Table, grouped, plain_columns
+from nrbench.render import Table, grouped
 from nrbench.sweep.cells import Cells, cells_of
 from nrbench.sweep.figures import CPU, RX, TITLES, WHOLE
 from nrbench.sweep.record import read_runs
@@ -87,7 +87,7 @@ def first(folder: Path, _: str) -> str:
         over = (", ".join(factor(cell[name]) for cell in cells) for name in OVER)
         rows.append([str(threads), *map(ratio_text, cells), *over])
     heads = ("threads", *map(version, of), "÷ bound, each", "÷ parallel bound, each")
-    return markdown(Table("", plain_columns(*heads), rows, []))
+    return markdown(Table("", [*heads], rows, []))
 
 
 def bounds(folder: Path, _: str) -> str:
@@ -117,7 +117,7 @@ def modes(folder: Path, name: str) -> str:
     one = sweep(folder / name)
     changes = ((figure, one.over_all(one.table, OFF, AUTO, figure)) for figure in (*FIGURES, CPU))
     rows = [[TITLES[figure], ratio_text(change)] for figure, change in changes]
-    return markdown(Table("", plain_columns("", "auto ÷ off"), rows, []))
+    return markdown(Table("", ["", "auto ÷ off"], rows, []))
 
 
 def _rx_ratio(new: Any, old: Any) -> str:
@@ -143,7 +143,7 @@ def hours(folder: Path, words: str) -> str:
             new = {n: of[pool, spin, n] for n in threads if (pool, spin, n) in of}
             ratios = (_rx_ratio(new[n], old[n]) if n in new else NOTHING for n in threads)
             rows.append(["", f"{pool}, {spin}", *ratios])
-    return markdown(Table("", plain_columns("hour", "pool", *map(str, threads)), rows, []))
+    return markdown(Table("", ["hour", "pool", *map(str, threads)], rows, []))
 
 
 def facts_of(path: Path) -> dict[str, str]:
@@ -174,7 +174,7 @@ def runs(folder: Path, _: str) -> str:
     for name, header in headers(folder).items():
         facts = header | facts_of(folder / name)
         rows.append([f"[{name}]({folder.name}/{name})", *(facts.get(head, "") for head in heads)])
-    return markdown(Table("", plain_columns("raw runs", *heads), rows, []))
+    return markdown(Table("", ["raw runs", *heads], rows, []))
 
 
 def radio(folder: Path, words: str) -> str:

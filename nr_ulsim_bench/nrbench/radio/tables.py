@@ -10,7 +10,7 @@ from nrbench.judge import Ratio, typical
 from nrbench.radio.capacity import capacity, limits_of, ratio, verdict
 from nrbench.radio.record import SIDES, Cell, RadioRun, Side, SideName
 from nrbench.radio.watch import SAMPLE_CLOCKS
-from nrbench.render import Table, grouped, plain_columns
+from nrbench.render import Table, grouped
 from nrbench.sweep.tables import NOTHING, number
 
 CAPACITY = (
@@ -65,7 +65,7 @@ def capacity_table(runs: Sequence[RadioRun]) -> Table:
         words = [str(against), verdict(against)] if against else [NOTHING, NOTHING]
         lived = sum(run.lives for run in of_cell)
         rows.append([names[cell], str(len(of_cell)), str(lived), str(capacity(of_cell, limits)), *words])
-    heads = plain_columns("variant", "runs", "lived", "capacity", "÷ OAI's", "verdict")
+    heads = ["variant", "runs", "lived", "capacity", "÷ OAI's", "verdict"]
     return Table("Capacity", heads, rows, [CAPACITY])
 
 
@@ -113,7 +113,7 @@ def _at_equal(title: str, runs: Sequence[RadioRun], figures: Sequence[Figure], n
             first = f"{timescale:g}" if timescale != before else ""
             rows.append([first, names[cell], str(len(there)), *(figure.cell(there) for figure in figures)])
             before = timescale
-    heads = plain_columns("timescale", "variant", "runs")
+    heads = ["timescale", "variant", "runs"]
     heads += grouped((SIDES[figure.side], figure.name) for figure in figures)
     if any(text != NOTHING for row in rows for text in row[3:]):
         yield Table(f"{title} at equal timescale", heads, rows, [note])
@@ -125,7 +125,7 @@ def dead_table(runs: Sequence[RadioRun]) -> Table:
     causes = Counter((names[cell], run.cause) for cell in cells for run in cells[cell] if not run.lives)
     rows = [[name, str(count), cause] for (name, cause), count in causes.items()]
     title = f"{causes.total()} of {len(runs)} runs did not live"
-    return Table(title, plain_columns("variant", "runs", "cause"), rows, [])
+    return Table(title, ["variant", "runs", "cause"], rows, [])
 
 
 def tables(runs: Sequence[RadioRun]) -> Iterator[Table]:

@@ -223,5 +223,5 @@ def option_table(runs: Runs) -> render.Table:
         settings = " ".join(f"{word}={value}" for word, value in sorted(run.environment.items()))
         options = " ".join(run.options).replace(f"-C{run.threads}", "-C<threads>")
         rows[name, run.pool, options, settings] = None
-    columns = render.plain_columns("case", "runs of", "options", "environment")
+    columns = ["case", "runs of", "options", "environment"]
     return render.Table("Options", columns, [list(row) for row in rows], [])

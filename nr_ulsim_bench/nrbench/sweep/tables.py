@@ -8,7 +8,7 @@ from typing import Any, Iterable, Iterator, Mapping, Sequence
 import pandas as pd
 
 from nrbench.judge import INTERVAL, NONE, of_cost
-from nrbench.render import Line, Table, plain_columns
+from nrbench.render import Line, Table
 from nrbench.sweep.cells import Cells
 from nrbench.sweep.figures import COSTS, CPU, MAIN, RX, TITLES, WHOLE
 from nrbench.sweep.runs import Runs
@@ -103,7 +103,7 @@ def shown(
     first = list(found.columns[:once])
     if first:
         found.loc[(found[first] == found[first].shift()).all(axis=1), first] = ""
-    columns = plain_columns(*(heads.get(name, name) for name in found))
+    columns = [*(heads.get(name, name) for name in found)]
     return Table(title, columns, found.to_numpy().tolist(), [*notes])
 
 
@@ -196,7 +196,7 @@ def failures(runs: Runs) -> Iterator[Table]:
         [*where, ", ".join(f"{threads} ×{n}" for threads, n in sorted(counts.items())), cause]
         for (*where, cause), counts in sorted(causes.items(), key=lambda of: -of[1].total())[:CAUSES_MAX]
     ]
-    columns = plain_columns("host", "case", "variant", "threads ×runs", "cause")
+    columns = ["host", "case", "variant", "threads ×runs", "cause"]
     if rows:
         yield Table(f"{len(bad)} of {len(runs.frame)} runs gave no result", columns, rows, [])
 
@@ -272,6 +272,6 @@ def published_tables(cells: Frame) -> Iterator[Table]:
         notes = [f"published: {about.source}, {about.cpu} with {about.cores} cores"]
         if cores <= threads:
             notes.append(f"{cores} CPUs here, too few for {threads} threads: the columns do not compare")
-        columns = plain_columns("case", "threads", *variants, "published")
+        columns = ["case", "threads", *variants, "published"]
         title = f"{of['host_label'].iloc[0]}: whole slot, µs, beside published figures"
         yield Table(title, columns, rows, notes)

@@ -11,7 +11,7 @@ from typing import Any, Iterator, Sequence
 
 from nrbench import host
 from nrbench.needed import STATUS
-from nrbench.render import Page, Section, Table, layout, plain_columns, write_page
+from nrbench.render import Page, Section, Table, layout, write_page
 from nrbench.trace.figures import PATH_PARTS, Summary, summarize
 from nrbench.trace.process import read
 from nrbench.trace.reader import Stretch, Trace
@@ -121,7 +121,7 @@ def tables(summary: Summary) -> Iterator[Table]:
             name, cells = drawn(things, STEPS[of])
             names, rows = [*names, name], [[*row, one] for row, one in zip(rows, cells)]
         if rows:
-            yield Table(title, plain_columns("", *names), rows, [" ".join(note.split())])
+            yield Table(title, ["", *names], rows, [" ".join(note.split())])
 
 
 def warnings(summary: Summary) -> list[str]:
