@@ -7,7 +7,6 @@ version that could not be installed, and its tests are skipped.
 
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -192,22 +191,6 @@ def test_address_sanitizer(new_build: NewBuild, own_results: Results, shape: str
     assert build.result()[0] == own_results[shape]
 
 
-@full
-@pytest.mark.skipif(not shutil.which("ccache"), reason="ccache is not installed: apt install ccache")
-def test_ccache(new_build: NewBuild, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("CCACHE_DIR", str(tmp_path / "ccache"))
-    launchers = [f"-DCMAKE_{language}_COMPILER_LAUNCHER=ccache" for language in ("C", "CXX")]
-    build = new_build("B2").with_hook(*launchers)
-    assert build.ours()
-    assert "ccache" in (build.folder / "build.ninja").read_text()
-
-
-def test_pkg_config_without_lttng(new_build: NewBuild, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PKG_CONFIG_LIBDIR", "/nowhere")
-    build = new_build("B2").with_hook(lttng="AUTO")
-    assert "finds no lttng-ust, 2.13" in build.log and ", LTTng tracepoints" not in build.log
-
-
 def lttng_found() -> bool:
     return run(["pkg-config", "--atleast-version=2.13", "lttng-ust"]).returncode == 0
 
@@ -229,16 +212,6 @@ def test_tracepoints(new_build: NewBuild, own_results: Results, shape: str) -> N
     assert "THREAD_POOL_WS_LTTNG is off" in build.log and ", LTTng tracepoints" not in build.log
     assert build.ours()
     assert "lttng" not in run(["ldd", str(build.folder / "softmodem")]).stdout
-
-
-@pytest.mark.parametrize("label", ["system", *of_full("oldest")])
-def test_shadow_headers_come_first(new_build: NewBuild, label: str) -> None:
-    build = new_build("B2", cmake=cmake_called(label)).with_hook("-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
-    commands = (build.folder / "compile_commands.json").read_text()
-    firsts = re.findall(r'"command": .*?-I(\S+)', commands)
-    assert len(firsts) > 20
-    assert all("/shim/oai_task" in first for first in firsts)
-    assert not re.search(r"threadPool/(thread-pool|task_ans)\.c", commands)
 
 
 def test_unknown_shape_stops(tmp_path: Path) -> None:
