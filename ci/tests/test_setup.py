@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ci/setup on a machine of fake programs in a folder."""
 
-import re
 import shutil
 import subprocess
 import sys
-import unittest
 from pathlib import Path
 
 import pip
@@ -218,14 +216,3 @@ class PythonTest(SetupTest):
         self.assertIn("not installed: helm==1 (the chart goes", self.run_setup(0, "deploy")[-1])
         self.assertEqual(self.lines("installed"), [".venv/deploy/yamllint==2"])
         self.assertIn("; to get it: ci/setup deploy", self.run_setup(1, "--check", "deploy")[0])
-
-
-class ListsTest(unittest.TestCase):
-    """The lists of this project."""
-
-    def test_steps_that_a_comment_names_are_there(self) -> None:
-        steps = {path.name[3:] for path in (CI / "steps").glob("[0-9]*")}
-        uses = re.findall(r"# only .*", "".join(path.read_text("utf-8") for path in CI.glob("*-*.txt")))
-        named = set(re.findall(r"\bstep ([a-z-]+)", "\n".join(uses)))
-        self.assertLess(5, len(named))
-        self.assertEqual(named - steps, set())
