@@ -142,17 +142,10 @@ class Kind:
 
     def build(self, sources: Path) -> None:
         say(f"{self.name}: building (log: {self.folder}/log)")
-        build, jobs = str(self.folder / "build"), str(os.cpu_count())
-        if call(self.folder, "cmake", "-S", str(sources), "-B", build, "-DWS_TESTS=ON", *self.cmake) or call(
-            self.folder,
-            "cmake",
-            "--build",
-            build,
-            "--parallel",
-            str(os.cpu_count()),
-            "--target",
-            *self.programs,
-        ):
+        build = str(self.folder / "build")
+        configure = ("cmake", "-S", str(sources), "-B", build, "-DWS_TESTS=ON", *self.cmake)
+        make = ("cmake", "--build", build, "--parallel", str(os.cpu_count()), "--target", *self.programs)
+        if call(self.folder, *configure) or call(self.folder, *make):
             raise SystemExit("".join((self.folder / "log").open().readlines()[-30:]))
 
     def files(self) -> Iterator[tuple[Path, str]]:
