@@ -135,8 +135,8 @@ run_by_pkg_config() {
     LD_LIBRARY_PATH="$folder" "$program"
 }
 
-# built_by_cmake <folder of examples> [<prefix> <build folder> [option]...]   its programs, built with a library
-# that is installed there, and run. They lie in the step's folder "scratch".
+# built_by_cmake <folder of examples> [<prefix> <build folder> [option]...]
+#   Builds its programs with a library that is installed there, and runs them. They lie in the step's folder "scratch".
 built_by_cmake() {
   local build="$scratch/${3:-$1}" program
   cmake -S "examples/$1" -B "$build" -G Ninja "-DCMAKE_PREFIX_PATH=${2:-$prefix}" "${@:4}" &&
