@@ -136,7 +136,7 @@ run_by_pkg_config() {
 }
 
 # built_by_cmake <folder of examples> [<prefix> <build folder> [option]...]
-#   Builds its programs with a library that is installed there, and runs them. They lie in the step's folder "scratch".
+#   Builds its programs with a library that is installed there, in the step's folder "scratch", and runs them.
 built_by_cmake() {
   local build="$scratch/${3:-$1}" program
   cmake -S "examples/$1" -B "$build" -G Ninja "-DCMAKE_PREFIX_PATH=${2:-$prefix}" "${@:4}" &&
