@@ -195,11 +195,6 @@ class Part:
     def results(self) -> str:
         return f"{self.stem or self.name}.ndjson"
 
-    def run(self, request: Request) -> int:
-        status = self.measure(request)
-        self.shown(request.out)
-        return status
-
     def measure(self, request: Request) -> int:
         """Results that were there are gone when it begins, unless it goes on. Each line has the number of its
         step. @return exit status: see Session.end()"""

@@ -92,14 +92,6 @@ def test_pools_that_share_no_round_are_two_samples(reported):
     assert ratio(row) == near(0.8, 70 / 120, 1.0) and row["verdict"] == OPEN and row["paired"] == "0"
 
 
-def test_a_mode_that_fails_at_one_number_of_threads_has_no_ratio_over_all(reported):
-    off = {"spin": "off", "environment": {"TPOOL_WS_SPIN": "off"}}
-    lines = [one for threads in (2, 4) for one in runs("new", *[80] * 5, threads=threads, **off)]
-    lines += runs("new", *[60] * 5) + [failed("new", number, threads=4) for number in range(5)]
-    found = reported(lines)
-    assert float(of(found)["median"]) == 60 and of(found, threads=4)["failed"] == "5"
-
-
 def test_what_no_pool_can_beat(reported):
     """Inline the median is 1000 µs: 200 symbols, 400 decoding, 400 that nothing divides. With 2 threads three
     compute, 400 + 600 ÷ 3 = 600; with 8 the 4 cores, 400 + 600 ÷ 4 = 550."""
@@ -118,28 +110,6 @@ def test_the_bound_of_inline_runs_side_by_side(reported):
     assert float(of(found, threads=8)["parallel_bound"]) == 580
     assert float(of(found, threads=8)["over_parallel_bound"]) == close(1.25)
     assert of(found, threads=2)["parallel_bound"] == ""
-
-
-# Two results compared.
-
-
-@pytest.mark.parametrize(
-    "after, status, verdict",
-    [
-        (runs("new", *ROUNDS), 0, "faster"),
-        (runs("new", 101, 102, 105, 106, 107), 1, "slower"),
-        (runs("new", 90, 95, 100, 105, 110), 0, "not known"),
-        (runs("new", 90, 95, 100), 2, "not known"),
-        ([*runs("new", *ROUNDS), failed("new", 5)], 1, "fails more often"),
-        ([failed("new", number) for number in range(5)], 1, "lost its result"),
-        (runs("new", *ROUNDS, threads=4), 2, "no row is on both sides"),
-    ],
-)
-def test_a_later_sweep_against_an_earlier_one(tmp_path, after, status, verdict):
-    """Before, each run took 100 µs: the interval is the least to the greatest of the later times ÷ 100."""
-    before = write(tmp_path / "before.ndjson", runs("new", *[100] * 5))
-    said = nrbench("compare", before, write(tmp_path / "after.ndjson", after), status=status)
-    assert verdict in " ".join(said.split())
 
 
 # The parts of ci/bench: the report of the lines that a part writes.

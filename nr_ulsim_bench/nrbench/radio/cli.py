@@ -88,10 +88,6 @@ def radio(options: Options) -> int | None:
         raise ValueError("--old, --new: no gNB and UE of the pools of --pools")
     of_runs = (options.runs, options.seed, options.seconds, timescales, options.capacity)
     campaign = session.Campaign(cells, *of_runs, options.environment)
-    if options.cluster:
-        from nrbench.cluster import work  # loads Dask
-
-        return work.radio(options.cluster, campaign, programs, options.out, options.fresh)
     softmodem.check_privileges(System())
     about = host.describe(options.label)
     return session.carry_out(campaign, programs, about, options.out, options.fresh)

@@ -22,14 +22,13 @@ from nrbench.table import Frame
 
 MANY_CASES = 60  # above which none has tables of its own, all hosts counted
 SHORT = 6  # the same for a terminal
-REST = "report.txt and report.html have the tables of each case, of all figures, CPU time, and pre-wake."
+REST = "report.txt and report.html have the tables of each case, of all figures, and CPU time."
 KINDS = {"nr_ulsim": "whole runs of OAI's simulators", "replay": "recorded slots of nr_ulsim on each pool"}
 RATIO = ("ratio", "ratio_low", "ratio_high", "ratio_repeats", "paired", "verdict")
 OF_CELLS = (
     "host", "host_label", "kind", "scenario", "case", "configuration", *OF_CONFIGURATION, "began", "figure",
     "unit", "threads", "cores", "variant", "baseline", "runs", "failed", "median", "half_iqr", "low", "high",
-    "derived", *RATIO, "bound", "over_bound", "parallel_bound", "over_parallel_bound", "first",
-    *(f"modes_{name}" for name in RATIO),
+    "derived", *RATIO, "bound", "over_bound", "parallel_bound", "over_parallel_bound",
 )  # fmt: skip
 NOTES = (
     "In each round every variant runs once at each number of threads, in an order shuffled anew. Ratios are "
@@ -153,7 +152,7 @@ def _sections(content: Content, out: Path | None) -> Iterator[render.Section]:
         if out and has_figures:
             png = out / f"{re.sub(r'[^A-Za-z0-9.]+', '-', name).strip('-.')[:120] or 'case'}.png"
             picture = save(case_figure(content.cells, of), png)
-        made = list(tables.case_tables(content.cells, of, short=not out)) if has_figures or not out else []
+        made = list(tables.case_tables(of, short=not out)) if has_figures or not out else []
         yield render.Section(tables.case_name(first), made, picture, CASE_NOTE, top)
 
 
