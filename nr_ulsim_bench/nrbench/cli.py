@@ -54,6 +54,8 @@ class Run(Request):
     rounds: Annotated[int | None, Option(min=1, help="rounds of every part")] = None
     backends: Annotated[Names, Given(TEXT, words), Option(help="these pools only, such as ws,onetbb")] = ()
     budget_s: Annotated[float | None, BUDGET] = None
+    threads: Annotated[int | None, Option(min=1, max=1024, help="of the contest (default: 8)")] = None
+    tasks: Annotated[int | None, Option(min=1, help="of the contest: so many of fib(19) alone")] = None
     seed: Seed = 1
     fresh: Annotated[bool, Option("--fresh", help="begin anew after an interruption")] = False
 

@@ -42,6 +42,8 @@ class Request:
     seed: int = 1
     backends: tuple[str, ...] = ()
     budget_s: float | None = None
+    threads: int | None = None  # of the contest
+    tasks: int | None = None  # of it, of fib(19)
     goes_on: bool = False  # the results that are there are of this request
     cores: int = field(default_factory=host.cores)
 
