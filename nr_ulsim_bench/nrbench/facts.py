@@ -163,7 +163,7 @@ def nodes(system: System) -> dict[str, Cpus]:
 
 def user_space_cards(system: System) -> dict[str, str]:
     """Network cards of programs, which NETWORK_CARDS lacks: the driver, by PCI address."""
-    found = {}
+    found = dict[str, str]()
     for name in system.names(PCI):
         with contextlib.suppress(OSError, ValueError):
             driver = system.path(f"{PCI}/{name}/driver").readlink().name

@@ -112,6 +112,30 @@ def test_the_bound_of_inline_runs_side_by_side(reported):
     assert of(found, threads=2)["parallel_bound"] == ""
 
 
+@pytest.mark.parametrize(
+    "other, said",
+    [
+        ((1020,) * 5, "differ by 2.0 %, those of one spread by 0.0 %: quiet"),
+        ((1040,) * 5, "differ by 4.0 %, those of one spread by 0.0 %: not quiet (limits 3 and 8 %)"),
+        ((900, 950, 1000, 1050, 1100), "differ by 0.0 %, those of one spread by 10.0 %: not quiet"),
+    ],
+)
+def test_whether_it_was_quiet_is_told_by_inline_runs_of_both_builds(tmp_path, other, said):
+    """Their quartiles are the second and the fourth of five: (1050 - 950) ÷ 1000."""
+    of_old = run("old", 0, 1)["build"]
+    lines = [*runs("inline", *[1000] * 5, threads=0), *runs("inline", *other, threads=0, build=of_old)]
+    lines += [*runs("old", *[100] * 5), *runs("new", *ROUNDS)]
+    text = nrbench("report", write(tmp_path / "runs.ndjson", lines), "--out", tmp_path / "out")
+    assert said in " ".join(text.split()) and ("WARNING: a, slides" in text) == ("not quiet" in said)
+    assert (tmp_path / "out" / "report.html").read_text().count(said) == 2 + ("not quiet" in said)
+
+
+def test_a_ratio_of_too_few_rounds_has_a_reason_in_place_of_an_interval(tmp_path):
+    lines = [*runs("old", *[100] * 4), *runs("new", *[80] * 4)]
+    text = nrbench("report", write(tmp_path / "runs.ndjson", lines), "--out", tmp_path / "out")
+    assert "÷ old 0.80 (fewer than 5 rounds: no interval), not known" in " ".join(text.split())
+
+
 # The parts of ci/bench: the report of the lines that a part writes.
 
 

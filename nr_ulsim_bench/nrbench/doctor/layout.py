@@ -111,8 +111,8 @@ class Layout:
     def _floating(self) -> Iterator[Line]:
         why = f"Pinned threads need three cores of their own; here: {len(self.cores)}."
         if self.is_set and len(self.cores) > OWN:
-            why = "The CPUs of the set that this process is in may be others after the next start. To pin threads"
-            why += " to a set that you fix yourself, run this on the host."
+            why = "The CPUs of the set that this process is in may be others after the next start. To pin"
+            why += " threads to a set that you fix yourself, run this on the host."
         of_set = "All there are."
         cpus = sorted(self.usable - self.isolated or self.usable)
         if self.quota_cpus is not None:

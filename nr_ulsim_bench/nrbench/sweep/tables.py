@@ -7,7 +7,7 @@ from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from nrbench.judge import INTERVAL, NONE, of_cost
+from nrbench.judge import INTERVAL, N_MIN, NONE, of_cost
 from nrbench.render import Line, Table
 from nrbench.sweep.figures import COSTS, CPU, MAIN, RX, TITLES, WHOLE
 from nrbench.sweep.runs import Runs
@@ -116,11 +116,11 @@ def main_figure(of: Frame) -> str:
     return next((whole for whole in WHOLE if whole in there), there[-1] if there else RX)
 
 
-def case_tables(of: Frame, short: bool = False) -> Iterator[Table]:
+def case_tables(of: Frame, more: Sequence[str] = (), short: bool = False) -> Iterator[Table]:
     """Every variant against the old one and the bound: a table a figure, of all main ones and CPU time.
 
-    @param of  the case. @param short  for a terminal: the main figure only"""
-    notes = list(case_notes(of))
+    @param of  the case. @param more  notes. @param short  for a terminal: the main figure only"""
+    notes = [*case_notes(of), *more]
     old = of["baseline"].iloc[0]
     figures = [main_figure(of)] if short else compared(of)
     for figure in figures:
@@ -206,7 +206,9 @@ def _sentence(cell: Any, of: Frame) -> str:
     if cell.baseline not in (None, cell.variant):
         words = Counter(map(word, of.loc[of["variant"] == cell.variant, "verdict"]))
         counts = ", ".join(f"{name} {count} of {words.total()}" for name, count in words.items())
-        ratio = f"{factor(cell.ratio)} {interval_text(cell.ratio_low, cell.ratio_high)}"
+        limits = interval_text(cell.ratio_low, cell.ratio_high)
+        limits = f"(fewer than {N_MIN} rounds: no interval)" if limits == NOTHING else limits
+        ratio = f"{factor(cell.ratio)} {limits}" if _is_there(cell.ratio) else "no ratio"
         parts.append(f"÷ {cell.baseline} {ratio}, {word(cell.verdict)} (all threads: {counts})")
     over = {"bound": cell.over_bound, "parallel": cell.over_parallel_bound}
     return "; ".join(parts + [f"÷ {name} {value:.2f}" for name, value in over.items() if _is_there(value)])
