@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What took the workers' CPUs within a second, by the kernel's tracer osnoise, which rtla switches on; and for
-how long one of them stood still, which the kernel does not count."""
+"""What took the workers' CPUs within a second, by the kernel's tracer osnoise, which rtla switches on; and
+for how long one of them stood still, which the kernel does not count."""
 
 import gc
 import re
