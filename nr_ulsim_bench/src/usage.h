@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file usage.h
-/// What a stretch of the measurement cost: wall time, CPU time, context switches and page faults, of the process
-/// or the calling thread; migrations of the process's threads.
+/// What a stretch of the measurement cost: wall time, CPU time, context switches and page faults, of the
+/// process or the calling thread; migrations of the process's threads.
 #ifndef BENCH_USAGE_H
 #define BENCH_USAGE_H
 

@@ -54,7 +54,7 @@ def _mixtures(runs: Sequence[RadioRun]) -> Iterator[str]:
 
 def _facts(runs: Sequence[RadioRun]) -> Iterator[tuple[str, str]]:
     """How the runs were taken, and where."""
-    for name in ("version", "prb", "noise", "seconds", "commit", "environment"):
+    for name in ("version", "prb", "seconds", "commit", "environment"):
         yield name, ", ".join(sorted({_text(run, name) for run in runs}))
     yield "first and last run", f"{min(run.began for run in runs)}, {max(run.began for run in runs)}"
     yield from host_facts(runs[-1].host)

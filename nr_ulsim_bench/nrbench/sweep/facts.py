@@ -52,17 +52,12 @@ def builds_apart(runs: Runs) -> Iterator[str]:
                 yield f"{label}: the builds differ in more than the pool: {'; '.join(texts)}"
 
 
-def values_at(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, None]]:
-    """The values at each place, each once."""
+def _mixed(pairs: Iterable[tuple[str, str]], what: str) -> Iterator[str]:
+    """Where runs that are taken together differ in something that should be one for all of them."""
     found: dict[str, dict[str, None]] = defaultdict(dict)
     for place, value in pairs:
         found[place][value] = None
-    return found
-
-
-def _mixed(pairs: Iterable[tuple[str, str]], what: str) -> Iterator[str]:
-    """Where runs that are taken together differ in something that should be one for all of them."""
-    for name, each in values_at(pairs).items():
+    for name, each in found.items():
         if len(each) > 1:
             yield f"{name}: {len(each)} different {what} taken together: {' | '.join(each)}"
 
