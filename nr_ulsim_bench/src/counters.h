@@ -25,10 +25,10 @@ void counters_open(counters_t *counters);
 void counters_begin(counters_t *counters);
 void counters_end(counters_t *counters);
 
-/// @brief Report what was counted between begin and end: "ipc", instructions a cycle; of the branches how many
-/// percent were "branch_misses"; and of the slots how many percent were "retiring", "bad_speculation",
-/// "frontend_bound" and "backend_bound". Where instructions
-/// or cycles cannot be counted, "counters_missing" has the reason.
+/// @brief Report what was counted between begin and end: "ipc", instructions a cycle; of the branches how
+/// many percent were "branch_misses"; and of the slots how many percent were "retiring", "bad_speculation",
+/// "frontend_bound" and "backend_bound". Where instructions or cycles cannot be counted, "counters_missing"
+/// has the reason.
 void counters_report(const counters_t *counters, report_t *report);
 
 #endif
