@@ -17,7 +17,9 @@ NAME = "ws"
 
 
 def suggested(oai: Path) -> Path:
-    return oai / "cmake_targets" / NAME / "build"
+    """New, or configured for this tree with the hook."""
+    folders = (oai / "cmake_targets" / f"{NAME}{number}" / "build" for number in ("", *range(2, 100)))
+    return next(one for one in folders if not (elsewhere(oai, one) or has_own_pool(one)))
 
 
 def name_for_build_oai(oai: Path, build_dir: Path) -> str | None:

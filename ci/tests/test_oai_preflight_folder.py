@@ -39,6 +39,13 @@ CASES: tuple[tuple[str, Files, tuple[str, ...]], ...] = (
 
 
 class FolderTest(PreflightCase):
+    def test_the_folder_that_is_suggested_does_not_keep_oais_own_pool(self) -> None:
+        """It was switched back."""
+        tree, folder, other = self.oai(), "oai/cmake_targets/ws/build", "TOP/oai/cmake_targets/ws2/build"
+        self.lay({f"{folder}/CMakeCache.txt": "CMAKE_BUILD_TYPE:STRING=\n"})
+        self.expect(tree, "keeps OAI's own pool.", f"--build-dir {other}", build=folder)
+        self.expect(tree, f"-B {other}", "./build_oai -d ws2 --gNB")
+
     def test_cases(self) -> None:
         for cache, files, texts in CASES:
             with self.subTest(cache=cache, files=files):

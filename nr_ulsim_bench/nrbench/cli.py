@@ -37,35 +37,26 @@ def _values(chosen: Sequence[Enum]) -> tuple[str, ...]:
     return tuple(str(one.value) for one in chosen)
 
 
-WORDS = Given(list[str], tuple)
-
-
-BUILT = "(default: the one that ci/bench builds)"
-
-
-@dataclass(frozen=True)
-class OfParts(Request):
-    """Of `nrbench run` and of `nrbench prewake`."""
-
-    quick: Annotated[bool, Option("--quick", help="fewer settings, shorter")] = False
-    seed: Seed = 1
-    data: Data = DATA
-    out: Out = Path("out")
-
-
 Only = Annotated[Names, Given(list[Part], _values), Option(help="this part only; repeatable")]
 Classes = Annotated[Names, Given(list[Class], _values), Option("--class", help="this class only; repeatable")]
+PROGRAM = Option(help="ws-bench (default: the one that ci/bench builds)", show_default=False)
 BUDGET = Option("--budget", help="seconds for slot, stream, coliseum and wake together; for contest")
 
 
 @dataclass(frozen=True)
-class Run(OfParts):
-    program: Annotated[Path, Option(help=f"ws-bench {BUILT}", show_default=False)] = PROGRAMS / "ws-bench"
+class Run(Request):
+    program: Annotated[Path, PROGRAM] = PROGRAMS / "ws-bench"
+    data: Data = DATA
+    out: Out = Path("out")
     only: Only = ()
     classes: Classes = ()
+    quick: Annotated[bool, Option("--quick", help="fewer settings, shorter")] = False
     rounds: Annotated[int | None, Option(min=1, help="rounds of every part")] = None
     backends: Annotated[Names, Given(TEXT, words), Option(help="these pools only, such as ws,onetbb")] = ()
     budget_s: Annotated[float | None, BUDGET] = None
+    threads: Annotated[int | None, Option(min=1, max=1024, help="of the contest (default: 8)")] = None
+    tasks: Annotated[int | None, Option(min=1, help="of the contest: so many of fib(19) alone")] = None
+    seed: Seed = 1
     fresh: Annotated[bool, Option("--fresh", help="begin anew after an interruption")] = False
 
 
@@ -76,29 +67,6 @@ def run(options: Run) -> int:
 
     ci/bench runs this command after it has built the pools. After an interruption it goes on."""
     return bench.run(options, options.fresh)
-
-
-ENVIRONMENT = Option(help="in this environment only; repeatable")
-SCENARIO = Option(help="this scenario only: a name, or slot_us:pattern:jitter_us:bursts[:key=value]")
-SECONDS = Option(help="length of one measurement (default: 5.8; quick: 4.5)")
-
-
-@dataclass(frozen=True)
-class Prewake(OfParts):
-    program: Annotated[Path, Option(help=f"ws-prewake {BUILT}", show_default=False)] = PROGRAMS / "ws-prewake"
-    env: Annotated[Names, WORDS, ENVIRONMENT] = ()
-    scenario: Annotated[Names, WORDS, SCENARIO] = ()
-    seconds: Annotated[float | None, SECONDS] = None
-
-
-@program.command("prewake")
-@command_of(Prewake)
-def run_prewake(options: Prewake) -> int:
-    """Measure pre-wake against leads set by hand, then report."""
-    part = prewake.chosen(
-        program=options.program, envs=options.env, scenarios=options.scenario, seconds=options.seconds
-    )
-    return part.run(options)
 
 
 @program.command()
@@ -122,28 +90,6 @@ def sweep(options: SweepOptions) -> int | None:
 
 for function in (radio, doctor):
     program.command()(function)
-
-
-THRESHOLD = Option(
-    min=0, max=0.99, help="smallest difference of a time that counts, as a share: 0.02 for 2 %"
-)
-Results = Annotated[Path, typer.Argument(help="results (*.ndjson), or their folder")]
-
-
-@program.command()
-def compare(before: Results, after: Results, threshold: Annotated[float, THRESHOLD] = 0.0) -> int:
-    """Compare two results of sweeps.
-
-    Each case, pool, number of threads and figure has a verdict.
-
-    Exit status: 0; 1 = a time is slower, or is only in the first file, or more of a row's runs fail; 2 = the
-    files cannot be compared."""
-    from nrbench import render
-    from nrbench.sweep import compare as sides  # loads pandas: a second
-
-    comparison = sides.compare(before, after, threshold)
-    render.show(sides.page_of(comparison))
-    return comparison.status
 
 
 @program.command()

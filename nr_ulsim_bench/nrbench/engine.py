@@ -42,6 +42,8 @@ class Request:
     seed: int = 1
     backends: tuple[str, ...] = ()
     budget_s: float | None = None
+    threads: int | None = None  # of the contest
+    tasks: int | None = None  # of it, of fib(19)
     goes_on: bool = False  # the results that are there are of this request
     cores: int = field(default_factory=host.cores)
 
@@ -194,11 +196,6 @@ class Part:
     @property
     def results(self) -> str:
         return f"{self.stem or self.name}.ndjson"
-
-    def run(self, request: Request) -> int:
-        status = self.measure(request)
-        self.shown(request.out)
-        return status
 
     def measure(self, request: Request) -> int:
         """Results that were there are gone when it begins, unless it goes on. Each line has the number of its

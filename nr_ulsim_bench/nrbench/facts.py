@@ -16,7 +16,9 @@ from nrbench.system import CPU, Cpus, System, format_cpus, groups, mask_cpus, pa
 
 NO_CPUS: Cpus = frozenset()
 DMA_LATENCY = "/dev/cpu_dma_latency"
-NETWORK_CARDS = "/sys/class/net"
+NETWORK_CARDS, PCI = "/sys/class/net", "/sys/bus/pci/devices"
+NETWORK_CLASS = 0x02  # of PCI devices
+OF_USERS = ("vfio-pci", "uio_pci_generic", "igb_uio")  # drivers that leave a card to a program, as DPDK
 NO_CONSTRAINT_US = 2_000_000_000  # the kernel's value of DMA_LATENCY when no program holds it
 KERNEL_THREAD = 0x00200000  # of a thread's flags
 REALTIME = {1: "SCHED_FIFO", 2: "SCHED_RR", 6: "SCHED_DEADLINE"}
@@ -157,6 +159,17 @@ def nodes(system: System) -> dict[str, Cpus]:
     folder = "/sys/devices/system/node"
     names = (name for name in system.names(folder) if re.fullmatch(r"node\d+", name))
     return {name: cpus for name in names if (cpus := system.cpus(f"{folder}/{name}/cpulist"))}
+
+
+def user_space_cards(system: System) -> dict[str, str]:
+    """Network cards of programs, which NETWORK_CARDS lacks: the driver, by PCI address."""
+    found = dict[str, str]()
+    for name in system.names(PCI):
+        with contextlib.suppress(OSError, ValueError):
+            driver = system.path(f"{PCI}/{name}/driver").readlink().name
+            is_card = int(system.text(f"{PCI}/{name}/class") or "", 16) >> 16 == NETWORK_CLASS
+            found |= {name: driver} if is_card and driver in OF_USERS else {}
+    return found
 
 
 def kinds_of_cores(system: System, cpus: Cpus) -> dict[str, Cpus]:

@@ -22,6 +22,7 @@ from nrbench.record import ResultsError
 from nrbench.render import Table, grouped
 from nrbench.sweep.cells import Cells, cells_of
 from nrbench.sweep.figures import CPU, RX, TITLES, WHOLE
+from nrbench.sweep.quiet import quiet_of
 from nrbench.sweep.record import read_runs
 from nrbench.sweep.runs import read
 from nrbench.sweep.tables import NOTHING, case_notes, factor, interval_text, texts_of
@@ -94,6 +95,12 @@ def bounds(folder: Path, _: str) -> str:
     """From the least to the largest time ÷ bound of the first table, within a sentence."""
     values = [value for one in sweeps(folder) for value in auto_rx(one)["over_bound"]]
     return f"{min(values):.2f} to {max(values):.2f}"
+
+
+def spread(folder: Path, name: str) -> str:
+    """By how much inline runs of one build spread, within a sentence."""
+    (quiet,) = quiet_of(read([folder / name])).values()
+    return f"{100 * quiet.spread:.0f} %"
 
 
 def times(folder: Path, name: str) -> str:
@@ -195,7 +202,7 @@ def quote(folder: Path, words: str) -> str:
     raise ResultsError(f"{folder / name}: nothing begins with {begin!r}")
 
 
-KINDS = {kind.__name__: kind for kind in (first, bounds, times, modes, runs, quote, radio, hours)}
+KINDS = {kind.__name__: kind for kind in (first, bounds, spread, times, modes, runs, quote, radio, hours)}
 
 
 def filled(text: str, folder: Path) -> str:

@@ -40,11 +40,11 @@ def medians(values: Frame) -> Frame:
     return pd.DataFrame.from_dict(found, orient="index", dtype=float, columns=columns).rename_axis("group")
 
 
-def ratio_of(value: float, interval: Interval | None, rounds: int, threshold: float = 0.0) -> dict[str, Any]:
+def ratio_of(value: float, interval: Interval | None, rounds: int) -> dict[str, Any]:
     """As columns."""
     low, high = interval or NO_INTERVAL
     return {"ratio": value, "ratio_low": low, "ratio_high": high, "ratio_repeats": rounds,
-            "verdict": judge(interval, threshold)}  # fmt: skip
+            "verdict": judge(interval)}  # fmt: skip
 
 
 def _shared(new: Frame, old: Frame) -> Any:
@@ -54,13 +54,13 @@ def _shared(new: Frame, old: Frame) -> Any:
     return rounds.sort_values() if are_pairs and len(rounds) >= max(fewest / 2, min(fewest, N_MIN)) else None
 
 
-def ratios(values: Frame, base: Mapping[Any, Any], threshold: float = 0.0, pairs: bool = True) -> Frame:
+def ratios(values: Frame, base: Mapping[Any, Any]) -> Frame:
     """
     Of medians: a group's ÷ its baseline's. Of the rounds that both have; of all, as of two samples, where
     they share too few.
 
     @param values  columns group, round, value
-    @param base    by group, the group of its baseline. @param pairs  False: never by rounds
+    @param base    by group, the group of its baseline
     @return by group: ratio, its interval (NaN: too few rounds), rounds, paired, verdict. Groups without
             results on both sides, or with a value that is not above 0, are left out
     """
@@ -70,11 +70,11 @@ def ratios(values: Frame, base: Mapping[Any, Any], threshold: float = 0.0, pairs
     for name, (new, old) in ((name, (series.get(name), series.get(of))) for name, of in base.items()):
         if new is None or old is None:
             continue
-        if is_paired := pairs and (rounds := _shared(new, old)) is not None:
+        if is_paired := (rounds := _shared(new, old)) is not None:
             new, old = new[rounds], old[rounds]
         above, below = new.to_numpy(), old.to_numpy()
         drawn = _drawn(above, resamples) / _drawn(below, resamples, SEED if is_paired else SEED + 1)
         count, value = min(len(above), len(below)), float(np.median(above) / np.median(below))
-        of_group = ratio_of(value, interval_of(drawn, count), count, threshold)
+        of_group = ratio_of(value, interval_of(drawn, count), count)
         found[name] = of_group | {"paired": int(is_paired)}
     return pd.DataFrame.from_dict(found, orient="index", columns=[*COLUMNS])

@@ -116,13 +116,44 @@ static uint64_t push_and_wait(session_t *session, const bench_task_t *tasks, ord
   return inline_tasks;
 }
 
+/// What is measured while the tasks run, and before it.
+typedef struct {
+  usage_t begin;
+  uint64_t migrations;
+  bool counts_migrations;
+} contest_t;
+
+static contest_t contest_begin(session_t *session)
+{
+  contest_t contest = {0};
+  contest.counts_migrations = usage_migrations(&contest.migrations);
+  counters_begin(&session->counters);
+  contest.begin = usage_now(USAGE_PROCESS);
+  return contest;
+}
+
+/// @return what it cost until now
+static usage_t contest_end(session_t *session, contest_t contest)
+{
+  const usage_t cost = usage_since(contest.begin, USAGE_PROCESS);
+  uint64_t migrations = 0;
+  counters_end(&session->counters);
+  if (contest.counts_migrations && usage_migrations(&migrations))
+    report_count(session->report, "migrations", migrations - contest.migrations);
+  return cost;
+}
+
 /// @param tasks  that took part, spawned ones included
 static void report_contest(session_t *session, usage_t cost, uint64_t tasks, double work_ns)
 {
   report_t *const report = session->report;
   report_number(report, "wall_s", cost.wall_s);
   report_number(report, "cpu_s", cost.cpu_s);
+  report_number(report, "user_s", cost.user_s);
+  report_number(report, "system_s", cost.system_s);
   report_count(report, "ctx_switches", cost.ctx_switches);
+  report_count(report, "ctx_involuntary", cost.involuntary_switches);
+  report_count(report, "page_faults", cost.page_faults);
   counters_report(&session->counters, report);
   report_count(report, "tasks", tasks);
   report_number(report, "ns_per_task", cost.wall_s * 1e9 / (double)tasks);
@@ -148,11 +179,9 @@ static void measure_flat(session_t *session)
   order_t order = {.by_chance = work == WORK_FIB19_X1_3, .chance = session->request->arrivals};
   push_and_wait(session, tasks, &order, warm_count);
   memset(order.pushed, 0, sizeof order.pushed);
-  counters_begin(&session->counters);
-  const usage_t begin = usage_now(USAGE_PROCESS);
+  const contest_t contest = contest_begin(session);
   const uint64_t inline_tasks = push_and_wait(session, tasks, &order, count);
-  const usage_t cost = usage_since(begin, USAGE_PROCESS);
-  counters_end(&session->counters);
+  const usage_t cost = contest_end(session, contest);
   uint64_t repeats = 0;
   for (uint32_t i = 0; i < KINDS; i++) {
     work_ns += task_ns[i] * order.pushed[i];
@@ -176,11 +205,9 @@ static void measure_nested(session_t *session)
   }
   const double work_ns = fib_ns(NESTED_ROOT) * count;
   push_and_wait(session, tasks, NULL, 1);
-  counters_begin(&session->counters);
-  const usage_t begin = usage_now(USAGE_PROCESS);
+  const contest_t contest = contest_begin(session);
   push_and_wait(session, tasks, NULL, count);
-  const usage_t cost = usage_since(begin, USAGE_PROCESS);
-  counters_end(&session->counters);
+  const usage_t cost = contest_end(session, contest);
   const uint64_t expected = fib(NESTED_ROOT);
   report_contest(session, cost, count * (UINT64_C(1) + nested_spawns(NESTED_ROOT)), work_ns);
   for (uint32_t i = 0; i < count; i++)

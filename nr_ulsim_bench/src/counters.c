@@ -22,8 +22,10 @@ static const struct {
     {"bad_speculation", PERF_TYPE_RAW, 0x8100},
     {"frontend_bound", PERF_TYPE_RAW, 0x8200},
     {"backend_bound", PERF_TYPE_RAW, 0x8300},
+    {"branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
+    {"branch_misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES},
 };
-enum { INSTRUCTIONS, CYCLES, SLOTS };
+enum { INSTRUCTIONS, CYCLES, SLOTS, BRANCHES = COUNTERS - 2, BRANCH_MISSES };
 
 /// In user mode only: the kernel grants that to a plain user by default, and tasks have no other.
 static int open_counter(uint32_t which, int leader)
@@ -44,8 +46,9 @@ void counters_open(counters_t *counters)
 {
   const bool topdown = access(TOPDOWN_FILE, R_OK) == 0;
   for (uint32_t i = 0; i < COUNTERS; i++) {
-    const bool possible = i < SLOTS || (topdown && (i == SLOTS || counters->fd[SLOTS] >= 0));
-    counters->fd[i] = possible ? open_counter(i, i > SLOTS ? counters->fd[SLOTS] : -1) : -1;
+    const bool of_slots = i >= SLOTS && i < BRANCHES;
+    const bool possible = !of_slots || (topdown && (i == SLOTS || counters->fd[SLOTS] >= 0));
+    counters->fd[i] = possible ? open_counter(i, of_slots && i > SLOTS ? counters->fd[SLOTS] : -1) : -1;
     if (i < SLOTS && counters->fd[i] < 0)
       counters->error = errno;
   }
@@ -82,10 +85,13 @@ static double counted(const counters_t *counters, uint32_t which)
 void counters_report(const counters_t *counters, report_t *report)
 {
   const double cycles = counted(counters, CYCLES), slots = counted(counters, SLOTS);
+  const double branches = counted(counters, BRANCHES);
   if (counters->error)
     report_text(report, "counters_missing", strerror(counters->error));
   if (cycles > 0)
     report_number(report, "ipc", counted(counters, INSTRUCTIONS) / cycles);
-  for (uint32_t i = SLOTS + 1; i < COUNTERS && slots > 0; i++)
+  if (branches > 0)
+    report_number(report, counter[BRANCH_MISSES].key, 100 * counted(counters, BRANCH_MISSES) / branches);
+  for (uint32_t i = SLOTS + 1; i < BRANCHES && slots > 0; i++)
     report_number(report, counter[i].key, 100 * counted(counters, i) / slots);
 }

@@ -1,28 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Real systems, made here: ssh daemons, a Slurm of one node, a scheduler and workers with the words,
+"""Real systems, made here: ssh daemons, a scheduler and workers with the words,
 variables and certificates of ci/deploy/cluster."""
 
 import getpass
 import json
 import os
 import re
-import secrets
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 from cluster_tools import ROOT, Lab
 from fake import executable
-from part_runs import free_port, until
+from part_runs import free_port
 
 PIECES = Path(__file__).resolve().parents[2] / "ci" / "deploy" / "cluster"
 MOUNTED = "/etc/nrbench/tls"  # where a container has the certificates
 PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 SSH = {name: shutil.which(name, path=PATH) for name in ("sshd", "ssh", "ssh-keygen")}
-SLURM = {name: shutil.which(name, path=PATH) for name in ("munged", "slurmctld", "slurmd", "sbatch")}
 
 
 class Daemons(Lab):
@@ -52,36 +49,6 @@ class Daemons(Lab):
             self.listens(name, port)
         more = f"config={self.folder}/config python={sys.executable} nrbench={ROOT}"
         return f"{getpass.getuser()}@127.0.0.1 name={name} port={port} {more}\n"
-
-
-class Partition(Lab):
-    """Daemons of Slurm for one node: this machine."""
-
-    def begin(self, monkeypatch):
-        folder, self.node = self.folder, socket.gethostname().partition(".")[0]
-        for name in ("state", "spool"):
-            (folder / name).mkdir()
-        key, conf = folder / "munge.key", folder / "slurm.conf"
-        key.write_bytes(secrets.token_bytes(1024))
-        key.chmod(0o400)
-        own = [f"--{name}-file={folder}/munge.{name}" for name in ("pid", "log", "seed")]
-        munge = ("--foreground", "--force", f"--key-file={key}", f"--socket={folder}/munge.socket", *own)
-        self.run([SLURM["munged"], *munge], "munged")
-        until((folder / "munge.socket").exists, "munge's socket")
-        ports = free_port(), free_port()
-        text = (Path(__file__).parent / "cluster_slurm.conf").read_text()
-        conf.write_text(text.format(host=self.node, ports=ports, folder=folder, cpus=os.cpu_count()))
-        own = {name: value for name, value in self.own("node").items() if "ROOT" not in name}
-        for name, value in {**own, "SLURM_CONF": str(conf)}.items():
-            monkeypatch.setenv(name, value)
-        self.environment["SLURM_CONF"] = str(conf)
-        for name, more in (("slurmctld", ()), ("slurmd", ("-N", self.node))):
-            self.run([SLURM[name], "-D", "-c", "-f", conf, *more], name)
-        until(lambda: self.says("sinfo", "--format=%T") == "idle", "an idle node")
-
-    def says(self, *words):
-        done = subprocess.run([*words, "--noheader"], capture_output=True, text=True, check=False)
-        return done.stdout.strip()
 
 
 class Pieces(Lab):

@@ -133,11 +133,11 @@ class Lab:
         if number == signal.SIGKILL:
             self.processes[name].wait()
 
-    def begin(self, *names, words=()):
+    def begin(self, *names):
         """A scheduler, and a worker of each name, which has joined."""
         self.scheduler()
         for name in names:
-            self.worker(name, *words)
+            self.worker(name)
         if names:
             self.wait_for_workers(len(names))
 

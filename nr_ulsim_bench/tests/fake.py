@@ -208,7 +208,9 @@ def _coliseum(asked: Asked, slowness: float) -> Line:
     wall_s = asked.near((work_s / 2 + tasks * 20e-9) * slowness, "wall", 0.01)
     found = {"tasks": tasks, "work_s": work_s, "wall_s": wall_s, "cpu_s": 1.9 * wall_s}
     found |= {"ns_per_task": wall_s * 1e9 / tasks, "inline_tasks": 0, "ctx_switches": 100}
-    counted = {"ipc": 3.0, "retiring": 55, "bad_speculation": 5, "frontend_bound": 10, "backend_bound": 30}
+    found |= {"user_s": 1.8 * wall_s, "system_s": 0.1 * wall_s, "ctx_involuntary": 30, "page_faults": 7}
+    counted = {"migrations": 4, "ipc": 3.0, "branch_misses": 0.25, "retiring": 55, "bad_speculation": 5}
+    counted |= {"frontend_bound": 10, "backend_bound": 30}
     return found | (counted if slowness == 1 else {"counters_missing": "Permission denied"})
 
 

@@ -6,7 +6,7 @@ from made_up import NEW_POOL, RADIO, at
 from nrbench.radio.record import NO_SPIN, SIDES, Cell
 from nrbench.radio.watch import SAMPLE_CLOCKS
 
-OLD = Cell("v2.3.0", 106, "quiet", "old", "old", NO_SPIN)
+OLD = Cell("v2.3.0", 106, "old", "old", NO_SPIN)
 OFF = OLD._replace(gnb="new", ue="new", spin="off")
 AUTO = OFF._replace(spin="auto")
 POWER = {OLD: 0.27, OFF: 0.42, AUTO: 0.55}  # capacities

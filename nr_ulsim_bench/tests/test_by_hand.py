@@ -92,14 +92,6 @@ def test_pools_that_share_no_round_are_two_samples(reported):
     assert ratio(row) == near(0.8, 70 / 120, 1.0) and row["verdict"] == OPEN and row["paired"] == "0"
 
 
-def test_a_mode_that_fails_at_one_number_of_threads_has_no_ratio_over_all(reported):
-    off = {"spin": "off", "environment": {"TPOOL_WS_SPIN": "off"}}
-    lines = [one for threads in (2, 4) for one in runs("new", *[80] * 5, threads=threads, **off)]
-    lines += runs("new", *[60] * 5) + [failed("new", number, threads=4) for number in range(5)]
-    found = reported(lines)
-    assert float(of(found)["median"]) == 60 and of(found, threads=4)["failed"] == "5"
-
-
 def test_what_no_pool_can_beat(reported):
     """Inline the median is 1000 µs: 200 symbols, 400 decoding, 400 that nothing divides. With 2 threads three
     compute, 400 + 600 ÷ 3 = 600; with 8 the 4 cores, 400 + 600 ÷ 4 = 550."""
@@ -120,26 +112,28 @@ def test_the_bound_of_inline_runs_side_by_side(reported):
     assert of(found, threads=2)["parallel_bound"] == ""
 
 
-# Two results compared.
-
-
 @pytest.mark.parametrize(
-    "after, status, verdict",
+    "other, said",
     [
-        (runs("new", *ROUNDS), 0, "faster"),
-        (runs("new", 101, 102, 105, 106, 107), 1, "slower"),
-        (runs("new", 90, 95, 100, 105, 110), 0, "not known"),
-        (runs("new", 90, 95, 100), 2, "not known"),
-        ([*runs("new", *ROUNDS), failed("new", 5)], 1, "fails more often"),
-        ([failed("new", number) for number in range(5)], 1, "lost its result"),
-        (runs("new", *ROUNDS, threads=4), 2, "no row is on both sides"),
+        ((1020,) * 5, "differ by 2.0 %, those of one spread by 0.0 %: quiet"),
+        ((1040,) * 5, "differ by 4.0 %, those of one spread by 0.0 %: not quiet (limits 3 and 8 %)"),
+        ((900, 950, 1000, 1050, 1100), "differ by 0.0 %, those of one spread by 10.0 %: not quiet"),
     ],
 )
-def test_a_later_sweep_against_an_earlier_one(tmp_path, after, status, verdict):
-    """Before, each run took 100 µs: the interval is the least to the greatest of the later times ÷ 100."""
-    before = write(tmp_path / "before.ndjson", runs("new", *[100] * 5))
-    said = nrbench("compare", before, write(tmp_path / "after.ndjson", after), status=status)
-    assert verdict in " ".join(said.split())
+def test_whether_it_was_quiet_is_told_by_inline_runs_of_both_builds(tmp_path, other, said):
+    """Their quartiles are the second and the fourth of five: (1050 - 950) ÷ 1000."""
+    of_old = run("old", 0, 1)["build"]
+    lines = [*runs("inline", *[1000] * 5, threads=0), *runs("inline", *other, threads=0, build=of_old)]
+    lines += [*runs("old", *[100] * 5), *runs("new", *ROUNDS)]
+    text = nrbench("report", write(tmp_path / "runs.ndjson", lines), "--out", tmp_path / "out")
+    assert said in " ".join(text.split()) and ("WARNING: a, slides" in text) == ("not quiet" in said)
+    assert (tmp_path / "out" / "report.html").read_text().count(said) == 2 + ("not quiet" in said)
+
+
+def test_a_ratio_of_too_few_rounds_has_a_reason_in_place_of_an_interval(tmp_path):
+    lines = [*runs("old", *[100] * 4), *runs("new", *[80] * 4)]
+    text = nrbench("report", write(tmp_path / "runs.ndjson", lines), "--out", tmp_path / "out")
+    assert "÷ old 0.80 (fewer than 5 rounds: no interval), not known" in " ".join(text.split())
 
 
 # The parts of ci/bench: the report of the lines that a part writes.

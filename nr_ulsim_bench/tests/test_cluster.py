@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`--cluster`: sweeps and radio on real schedulers and workers, with stand-ins for OAI's programs; the
+"""`--cluster`: sweeps on real schedulers and workers, with stand-ins for OAI's programs; the
 ways to machines, as real as this machine allows; what goes wrong, and who is refused."""
 
 import os
@@ -9,38 +9,32 @@ import signal
 import subprocess
 import sys
 import threading
-from collections import Counter
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 import dask
 import pytest
-from cluster_pieces import PIECES, SLURM, SSH, Daemons, Partition, Pieces
+from cluster_pieces import PIECES, SSH, Daemons, Pieces
 from cluster_tools import CASES, ROOT, begun, lab, make_builds, meanwhile, rounds_of, runs_of
-from fake import a_build, a_program, executable
+from fake import a_program, executable
 from made_up import nrbench, ran
 from part_runs import WAIT_S, until
 
 pytest.importorskip("distributed")
 pytest.importorskip("cryptography")
-pytest.importorskip("dask_jobqueue")
 
 from distributed import Client  # noqa: E402
 from distributed.security import Security  # noqa: E402
 
-from nrbench.cluster import builds, lock, slurm, ssh, ways  # noqa: E402
+from nrbench.cluster import builds, lock, ssh, ways  # noqa: E402
 from nrbench.driver import BenchError  # noqa: E402
-from nrbench.radio import record as of_radio  # noqa: E402
-from nrbench.radio import session as radio_session  # noqa: E402
 from nrbench.session import MachineLost  # noqa: E402
 from nrbench.sweep import session, simulator  # noqa: E402
 from nrbench.sweep.record import Setting  # noqa: E402
 
 alone = pytest.mark.alone
 needs_openssl = pytest.mark.skipif(not shutil.which("openssl"), reason="no openssl")
-no_slurm = [name for name, path in SLURM.items() if not path] or os.getuid() != 0
-needs_slurm = pytest.mark.skipif(bool(no_slurm), reason=f"no root, or no {no_slurm}")
 needs_sshd = pytest.mark.skipif(not all(SSH.values()), reason="no ssh daemon here")
 
 
@@ -51,7 +45,7 @@ def sweep(tmp_path, monkeypatch):
     return ("sweep", *make_builds(tmp_path), *CASES, "--repeats")
 
 
-# Sweeps, radio.
+# Sweeps.
 
 
 @alone
@@ -134,23 +128,6 @@ def test_hosts_that_cannot_be_used_are_named_with_the_reason(sweep, tmp_path, mo
     assert "Timed out trying to connect to tcp://127.0.0.1" in nrbench(
         *sweep, 1, "--cluster", made.address, status=2
     )
-
-
-@alone
-def test_each_host_takes_the_whole_plan_of_radio(tmp_path, monkeypatch):
-    monkeypatch.setattr(radio_session, "report", lambda *_: None)
-    for pool in ("old", "new"):
-        a_build(tmp_path / pool, pool)
-    words = ("radio", "--old", tmp_path / "old", "--new", tmp_path / "new", "--oai", "v2.3.0",
-             "--spin", "auto", "--out", tmp_path / "out", "--timescale", "0.2,0.3",
-             "--pools", "old-old,new-new")  # fmt: skip
-    with lab(tmp_path, "a", "b", words=("--preload", Path(__file__).parent / "cluster_preload.py")) as made:
-        for runs in (1, 2):
-            nrbench(*words, "--runs", runs, "--cluster", made.address)
-            there = of_radio.read_runs(tmp_path / "out" / of_radio.RUNS)
-            each = Counter((run.host.label[0], run.gnb, run.timescale) for run in there)
-            assert len(each) == 8 and set(each.values()) == {runs}
-        assert "nothing left to do" in nrbench(*words, "--runs", 2, "--cluster", made.address)
 
 
 # Builds on hosts.
@@ -257,9 +234,9 @@ def test_a_link_in_the_place_of_the_lock_is_refused_and_a_pipe_is_a_lock(tmp_pat
 # Ways to machines.
 
 
-@pytest.mark.parametrize("text", ["", "tcp:", "tcp://a", "ssh:", "ssh", "slurm:", "http://a:1"])
+@pytest.mark.parametrize("text", ["", "tcp:", "tcp://a", "ssh:", "ssh", "http://a:1"])
 def test_what_is_no_way_is_named_with_those_there_are(text):
-    with pytest.raises(BenchError, match=r"--cluster .*: not tcp://SCHEDULER:PORT, .*slurm\[:FILE\]"):
+    with pytest.raises(BenchError, match=r"--cluster .*: not tcp://SCHEDULER:PORT, .*ssh:FILE"):
         ways.parse_spec(text)
 
 
@@ -271,9 +248,6 @@ def test_what_is_no_way_is_named_with_those_there_are(text):
         ("ssh", "ann@a\nbob@a\n", "file:2: a second host a; tell them apart by name="),
         ("ssh", "# none\n", "names no host"),
         ("ssh", None, "No such file"),
-        ("slurm", "nodes = 0", "file: nodes: Input should be greater than or equal to 1"),
-        ("slurm", "speed = 1", "file: speed: Extra inputs are not permitted"),
-        ("slurm", "nodes = ", "file: Invalid value"),
     ],
 )
 def test_a_wrong_file_is_named(tmp_path, monkeypatch, way, text, said):
@@ -284,16 +258,12 @@ def test_a_wrong_file_is_named(tmp_path, monkeypatch, way, text, said):
         pass
 
 
-def test_the_files_to_start_from_are_read(tmp_path):
+def test_the_file_of_hosts_to_start_from_is_read():
     lab1, epyc, arm = ssh.read_hosts(PIECES / "hosts.txt")
     assert (lab1.name, epyc.target, arm.port) == ("lab1.example.org", "bench@lab2.example.org", "2222")
     assert arm.command("-L1")[-3:] == ["-L1", arm.target, (
         "exec env PYTHONPATH=/srv/bench/nr_ulsim_bench /srv/bench/.venv/bin/python -m nrbench.cluster.worker"
     )]  # fmt: skip
-    offered = tmp_path / "slurm.toml"
-    offered.write_text(re.sub(r"^# (?=\w+ = )", "", (PIECES / "slurm.toml").read_text(), flags=re.M))
-    wanted = ways.read_configuration(str(offered), slurm.Slurm)
-    assert (wanted.nodes, wanted.account, wanted.wait_s) == (4, "radio", 3600)
 
 
 @alone
@@ -351,31 +321,3 @@ def test_no_worker_does_other_work_beside_what_is_measured(file):
     text = (PIECES / file).read_text()
     for name in ("PROFILE__ENABLED", "MEMORY__TERMINATE", "MEMORY__PAUSE", "MEMORY__SPILL"):
         assert f" DASK_DISTRIBUTED__WORKER__{name}=False" in text
-        assert f"export DASK_DISTRIBUTED__WORKER__{name}=False" in slurm._prologue(slurm.Slurm())
-
-
-@alone
-@needs_slurm
-def test_a_sweep_on_a_node_of_slurm_and_a_job_that_it_refuses(sweep, tmp_path, monkeypatch):
-    own = f'host = "127.0.0.1"\nfolder = "{tmp_path}"\nlogs = "{tmp_path}"\nwait_s = 600\n'
-    words = ("--cluster", f"slurm:{tmp_path}/lab.toml")
-    with begun(Partition(tmp_path), monkeypatch) as made:
-        (tmp_path / "lab.toml").write_text(f'partition = "lab"\n{own}')
-        nrbench(*sweep, 2, *words)
-        runs = [run for run in runs_of(tmp_path) if run.at_once is None]
-        assert len(runs) == 12 and {run.host.label.partition(":")[0] for run in runs} == {made.node}
-        until(lambda: not made.says("squeue"), "the end of all jobs")
-        (tmp_path / "lab.toml").write_text(f'partition = "none"\n{own}')
-        said = nrbench(*sweep, 3, *words, status=2)
-        assert "no worker has joined in time (sbatch: error: Batch job submission failed: Invalid" in said
-
-
-@alone
-def test_an_sbatch_that_does_not_answer_is_given_up(tmp_path, monkeypatch):
-    executable(tmp_path / "sbatch", "#!/bin/sh\nexec sleep 600\n")
-    (tmp_path / "lab.toml").write_text(f'host = "127.0.0.1"\nfolder = "{tmp_path}"\nlogs = "{tmp_path}"\n')
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setattr(slurm.Job, "submit_command", "timeout --verbose 1 sbatch")
-    said = "no worker has joined in time .timeout: sending signal TERM to command .sbatch"
-    with pytest.raises(BenchError, match=said), ways.open_cluster(f"slurm:{tmp_path}/lab.toml"):
-        pass

@@ -66,7 +66,7 @@ def settings(folder):
 
 
 def test_a_sweep(sweep, tmp_path):
-    said = nrbench(*sweep(5, "--spin", "off,auto", "--trials", "50", "--noise-seed", "7"))
+    said = nrbench(*sweep(5, "--spin", "off,auto", "--trials", "50", "--env", "OAI_RNGSEED=7"))
     assert "given as --" not in said  # of wrong pools
     runs = lines(tmp_path / "out" / "runs.ndjson")
     assert {(run["environment"]["OAI_RNGSEED"], run["trials"]) for run in runs} == {("7", 50)}
@@ -181,15 +181,6 @@ def test_the_screen_of_the_whole_benchmark(programs, tmp_path, monkeypatch):
     there = {path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*.*")}
     wanted = "lives.ndjson results.ndjson replay/runs.ndjson report.txt replay/report.html"
     assert set(wanted.split()) < there
-
-
-def test_prewake_in_one_environment_and_scenario(programs, tmp_path):
-    words = ("prewake", "--program", programs / "ws-prewake", "--env", "wake30", "--seconds", "0.5")
-    said = ran(*words, "--scenario", "500:DDU:5:12x6:drift_ppm=50", "--out", tmp_path).stdout
-    check("part-prewake-chosen.txt", plain(measured(said), tmp_path))
-    asked = (programs / "asked").read_text()
-    wanted = "slot_us=500 pattern=DDU jitter_us=5 bursts=12x6 drift_ppm=50 class=rrall pin=1 inject_us=30"
-    assert asked.count("\n") == 1 and wanted in asked and "measure_ms=500" in asked
 
 
 def test_the_page_keeps_the_parts_that_were_measured_before(programs, tmp_path):

@@ -12,7 +12,7 @@ from nrbench import cli
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = {  # each with a command that it shows
     "README.md": "sweep",
-    "docs/benchmarking.md": "compare",
+    "docs/benchmarking.md": "report",
     "docs/doctor.md": "doctor",
     "docs/real-time.md": "radio",
     "docs/results.md": "results",

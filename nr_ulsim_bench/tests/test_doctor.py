@@ -235,3 +235,11 @@ def test_what_disturbs_the_cpus(answer, level, seen, monkeypatch):
     row = checks.ROWS["Activity"]["disturbances"]
     found = checks._finding("Activity", "disturbances", row, Target(System(), parse_cpus("2-3")))
     assert found.level is level and seen in found.seen
+
+
+@pytest.mark.parametrize("waited_ns, taken_ns", [(0, 3_000_000), (2_900_000, 100_000), (4_000_000, 0)])
+def test_time_that_a_loop_stood_still_counts_where_it_did_not_wait(waited_ns, taken_ns):
+    """It looks every 50 us, an interrupt's length, but for 3 ms once. The clock is made up."""
+    looks = iter([*range(0, 50_000_000, 50_000), *range(52_950_000, 600_000_000, 50_000)])
+    waits = iter([7, 7 + waited_ns])
+    assert noise.taken_ns(lambda: next(looks), lambda: next(waits)) == (taken_ns, 500_000_000)

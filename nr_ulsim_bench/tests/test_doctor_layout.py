@@ -3,6 +3,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import machine_tree
 import pytest
@@ -38,7 +39,19 @@ CONTAINER_25 = machine("0-7") | {
     "/proc/self/mountinfo": machine_tree.TUNED["/proc/self/mountinfo"],
 }
 CONTAINER_25 |= {"/sys/fs/cgroup/cpu.max": "250000 100000\n"}
+# The same server without isolation. The card of the fronthaul is DPDK's, that of the management the kernel's.
+CARD, OTHERS = "/sys/bus/pci/devices/0000:98:00.0", "/sys/bus/pci/devices/0000:17:00.0"
+DPDK = {name: text for name, text in SERVER.items() if not name.startswith((NET, f"{CPU}/isolated"))}
+DPDK |= {"/proc/self/status": "Cpus_allowed_list:\t0-31\n", f"{NET}/eno1/device/numa_node": "0"}
+DPDK |= {f"{CARD}/class": "0x020000", f"{CARD}/numa_node": "1", f"{CARD}/driver": Path("/drivers/vfio-pci")}
+DPDK |= {f"{OTHERS}/class": "0x120000", f"{OTHERS}/driver": Path("/drivers/vfio-pci")}  # an accelerator
+SET = machine("0-7") | {"/proc/self/cgroup": "0::/\n", "/proc/self/status": "Cpus_allowed_list:\t2-7\n"}
+SET |= {"/proc/self/mountinfo": machine_tree.TUNED["/proc/self/mountinfo"]}
+SET |= {"/sys/fs/cgroup/cpuset.cpus.effective": "2-7\n"}
 MACHINES = {  # with the number of workers that is asked for
+    "dpdk": (DPDK, 4),
+    "far": (DPDK | {f"{CPU}/isolated": "2-7"}, 2),
+    "set": (SET, 6),
     "laptop": (LAPTOP, 3),
     "server": (SERVER, 8),
     "container": (CONTAINER_25, 4),
@@ -58,6 +71,13 @@ def test_a_layout_of_a_machine(tmp_path, monkeypatch, name):
     lines = json.loads(done.output)
     assert all(f"{line['line']}\n" in text.output and line["why"] for line in lines)
     assert {line["where"] for line in lines} <= {COMMAND, CONFIG, CONTAINER, KERNEL, UNIT}
+
+
+def test_a_mask_without_a_cpu_that_is_online_is_named(tmp_path):
+    offline = machine("0-3") | {"/proc/self/status": "Cpus_allowed_list:\t4-7\n"}
+    machine_tree.write(tmp_path, machine_tree.of_cpus(offline))
+    done = doctor("--root", tmp_path, "--layout", 2)
+    assert (done.exit_code, "may run on none of the CPUs that are online: 0-3" in done.output) == (2, True)
 
 
 def test_a_layout_of_this_machine():

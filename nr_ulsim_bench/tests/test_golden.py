@@ -3,7 +3,6 @@
 
 import html
 import itertools
-import json
 import random
 import re
 from pathlib import Path
@@ -11,20 +10,11 @@ from pathlib import Path
 import pytest
 from golden_files import GOLDEN, ROOT, check, plain, table
 from made_up import failed, nrbench, run, write
-from typer.testing import CliRunner
-
-from nrbench import cli
 
 RAW = ROOT / "docs" / "results"
 SWEEPS = [RAW / f"2-cores-sweep-{name}.ndjson" for name in ("v2.1.0", "v2.3.0", "2025.w37")]
 RADIOS = sorted(RAW.glob("2-cores-radio-*.ndjson"))
-ONE, OTHER, LATER = SWEEPS
-COMPARED = {  # parts of a sweep, versions
-    "rerun": ("first", "second"),
-    "rerun-threshold": ("first", "second", "--threshold", "0.5"),
-    "versions": (OTHER, LATER),
-}
-COMMANDS = ("run", "prewake", "sweep", "radio", "compare", "scenarios", "report", "results")
+COMMANDS = ("run", "sweep", "radio", "scenarios", "report", "results")
 pytestmark = pytest.mark.usefixtures("no_pictures")
 
 
@@ -50,7 +40,7 @@ def names(folder):
 
 
 def test_a_sweep(tmp_path):
-    nrbench("report", ONE, "--out", tmp_path)
+    nrbench("report", SWEEPS[0], "--out", tmp_path)
     check("sweep.txt", (tmp_path / "report.txt").read_text(encoding="utf-8"))
     check("sweep-files.txt", names(tmp_path))
     check_page(tmp_path)
@@ -103,16 +93,6 @@ def test_all_radio_sessions_in_one_report(tmp_path):
     check("radios.txt", text[: text.index("Late slots")])
 
 
-@pytest.mark.parametrize("name", COMPARED)
-def test_two_sweeps_compared(name, tmp_path, monkeypatch):
-    lines = [json.loads(line) for line in LATER.read_text(encoding="utf-8").splitlines()]
-    monkeypatch.chdir(tmp_path)
-    for half, is_first in (("first", True), ("second", False)):
-        write(tmp_path / half / "runs.ndjson", [run for run in lines if (run["repeat"] < 10) == is_first])
-    answer = CliRunner().invoke(cli.app, ["compare", *map(str, COMPARED[name])])
-    check(f"compare-{name}.txt", f"{answer.output}exit status {answer.exit_code}")
-
-
 def test_the_documents_show_the_raw_runs():
     assert nrbench("results", RAW) == ""
 
@@ -135,5 +115,5 @@ def test_no_file_of_golden_is_left_over():
     text = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py"))
     stems = {path.name for path in GOLDEN.iterdir()}
     known = {name for name in stems if name in text}
-    made = re.compile(r"(radio-.+|compare-.+|options-.+|part-.+)\.(txt|csv)")
+    made = re.compile(r"(radio-.+|options-.+|part-.+)\.(txt|csv)")
     assert not [name for name in stems - known if not made.fullmatch(name)]

@@ -130,6 +130,14 @@ def test_the_contest_takes_ten_minutes_or_has_the_size_of_the_slides(budget_s, t
     assert not {"barrier", "ws-tpool", "alone"} & {step.labels["backend"] for step in plan.steps}
 
 
+def test_a_contest_of_chosen_threads_and_tasks_is_one_of_fib19_alone(tmp_path, monkeypatch):
+    (tmp_path / "ws-bench").touch()
+    monkeypatch.setattr(the_contest, "chosen", lambda *_: (pools(), {}))
+    plan = the_contest.plan(Request(tmp_path / "ws-bench", cores=2, threads=4, tasks=1_048_576))
+    asked = {(s.labels["bench"], s.labels["case"], s.labels["threads"]) for s in plan.steps}
+    assert asked == {("coliseum", "fib19", 4)} and all("tasks=1048576" in step.words for step in plan.steps)
+
+
 def test_ticks_are_compared_where_some_cpus_have_none(tmp_path):
     (tmp_path / "ws-ticks").touch()
     request, mine = Request(tmp_path / "ws-bench"), {f"{CPU}/nohz_full": "2-5\n"}

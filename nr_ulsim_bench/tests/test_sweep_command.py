@@ -65,7 +65,7 @@ def test_results_of_a_rebuilt_pool_are_not_mixed_with_those_before(builds, tmp_p
 
 def test_runs_that_were_taken_in_another_way_are_not_mixed_in(builds):
     nrbench(*builds)
-    for more in ("--env TPOOL_WS_SPIN_CPU_MAX=5", "--noise-seed 3", "--trials 9", "--cpus 0"):
+    for more in ("--env TPOOL_WS_SPIN_CPU_MAX=5", "--env OAI_RNGSEED=3", "--trials 9", "--cpus 0"):
         assert "--out names another folder" in nrbench(*builds, *more.split(), status=2), more
 
 

@@ -76,22 +76,22 @@ def test_whole_scenarios_and_some_of_their_cases(tmp_path):
     path = write(tmp_path, CASE + "[[case]]\nname = 'b'\n")
     assert chosen(f"slides,{path}") == {"slides": ["prb273-mcs25"], "own": ["a", "b"]}
     assert chosen(f"{path}:b") == {"own": ["b"]}
-    assert chosen("oai-ci:misc.test2,misc.test1, quick:prb106-mcs9,slides") == {
-        "oai-ci": ["misc.test1", "misc.test2"],
+    assert chosen("kpi:ul-prb273,ul-prb106, quick:prb106-mcs9,slides") == {
+        "kpi": ["ul-prb106", "ul-prb273"],
         "quick": ["prb106-mcs9"],
         "slides": ["prb273-mcs25"],
     }
-    every = ["misc.test15", *(f"mimo.test{number}" for number in range(1, 6))]
-    assert chosen("oai-ci:mimo.test?,misc.test15")["oai-ci"] == every
+    every = ["ul-prb106-2-layers", "ul-prb273", "ul-prb273-2-layers"]
+    assert chosen("kpi:ul-*-layers,ul-prb273")["kpi"] == every
     assert chosen("quick:prb106-mcs9,quick") == chosen("quick")
 
 
 @pytest.mark.parametrize(
     "text, error",
     [
-        ("nothing", "nothing: neither a file nor a scenario; there are: downlink, kpi, mimo, oai-ci, "),
+        ("nothing", "nothing: neither a file nor a scenario; there are: downlink, kpi, quick, slides"),
         ("quick:prb106", "quick: has no case 'prb106'; there are: prb106-mcs9, prb273-mcs25"),
-        ("quick,misc.test1", "quick: has no case 'misc.test1'"),
+        ("quick,ul-prb106", "quick: has no case 'ul-prb106'"),
         ("", ": neither a file nor a scenario"),
         ("quick,", "quick: has no case ''"),
     ],

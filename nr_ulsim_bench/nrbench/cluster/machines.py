@@ -19,7 +19,6 @@ from nrbench.system import System
 
 T = TypeVar("T")
 ROOT_VARIABLE = "NRBENCH_SYSTEM_ROOT"  # for tests: a made-up machine's /proc and /sys lie below it
-NODE_VARIABLE = "SLURMD_NODENAME"  # of a job of Slurm
 
 
 def system_here() -> System:
@@ -31,15 +30,14 @@ class Machine:
     host: Host
     boot: str | None
     commit: str | None  # of nrbench there
-    node: str  # of Slurm
-    name: str = ""  # of the worker, or the node: for messages and reports
+    name: str = ""  # of the worker: for messages and reports
     address: str = ""  # of the worker, as Dask knows it
 
 
 def about_here() -> Machine:
     """Runs on a machine while nothing is measured there."""
-    system, node = system_here(), os.environ.get(NODE_VARIABLE, "")
-    return Machine(host.describe(None, system), boot_id(system), host.commit(Path(__file__).parent), node)
+    system = system_here()
+    return Machine(host.describe(None, system), boot_id(system), host.commit(Path(__file__).parent))
 
 
 def under_lock(function: Callable[..., T], *arguments: Any) -> T:

@@ -12,19 +12,14 @@ from subprocess import SubprocessError
 from tempfile import TemporaryDirectory
 from typing import Any, Callable, Iterator, NamedTuple, TypeVar
 
-from pydantic import BaseModel, ValidationError
-
-from nrbench import toml
 from nrbench.cluster.machines import Machine, about_here, one_each, run_here
 from nrbench.driver import BenchError
 from nrbench.needed import require
 from nrbench.progress import say
-from nrbench.record import first_error
 from nrbench.session import MachineLost
 
 T = TypeVar("T")
-Model = TypeVar("Model", bound=BaseModel)
-WAYS = "tcp://SCHEDULER:PORT, tls://SCHEDULER:PORT, ssh:FILE or slurm[:FILE]"
+WAYS = "tcp://SCHEDULER:PORT, tls://SCHEDULER:PORT or ssh:FILE"
 PACKAGES = ("distributed", "cryptography")
 CONNECT_S, ANSWER_S = 30.0, 60.0
 JOIN_S, OTHERS_S = 60.0, 30.0  # for the first worker; then for the others
@@ -37,20 +32,12 @@ SILENT = {"distributed.scheduler.worker-ttl": "60s"}
 def parse_spec(text: str) -> tuple[str, str]:
     """@return the way and its argument: of tcp and tls the whole address
     @raise BenchError  names the text and the ways there are"""
-    way, colon, argument = text.partition(":")
+    way, _, argument = text.partition(":")
     if way in ("tcp", "tls") and argument.startswith("//") and argument[2:].rpartition(":")[2].isdecimal():
         return way, text
-    if (way == "ssh" and argument) or (way == "slurm" and (argument or not colon)):
+    if way == "ssh" and argument:
         return way, argument
     raise BenchError(f"--cluster {text}: not {WAYS}")
-
-
-def read_configuration(path: str, model: type[Model]) -> Model:
-    """A file in TOML; without one all defaults. @raise BenchError, OSError, ValueError  it is wrong"""
-    try:
-        return model.model_validate(toml.loads(Path(path).read_text()) if path else {})
-    except ValidationError as error:
-        raise BenchError(first_error(error)) from error
 
 
 @dataclass(frozen=True)
@@ -59,7 +46,6 @@ class Link:
 
     client: Any  # of Dask
     expected: int = 1  # workers that may be there or still join
-    first_s: float | None = None  # time for the first one; None: JOIN_S
     why: Callable[[], list[str]] = list  # one reason for each worker that will not come or has ended
 
     def run_on(self, address: str, function: Callable[..., T], *arguments: Any) -> T:
@@ -82,8 +68,7 @@ class Link:
 
 def joined(link: Link) -> dict[str, Any]:
     """All workers by address, when those that are expected have joined, or one and the time is over."""
-    first_s = JOIN_S if link.first_s is None else link.first_s
-    until, there = time.monotonic() + first_s, dict[str, Any]()
+    until, there = time.monotonic() + JOIN_S, dict[str, Any]()
     while link.expected - len(link.why()) > len(there) and time.monotonic() < until:
         time.sleep(LOOK_S)
         before, client = there, link.client
@@ -114,7 +99,6 @@ def machines_of(link: Link, pool: ThreadPoolExecutor) -> list[Machine]:
         except MachineLost as error:
             say(f"{name}: left out: {error}")
         else:
-            name = one.node or name  # dask-jobqueue numbers its workers: the next call has others
             about = one.host.model_copy(update={"label": f"{name}: {one.host.label}"})
             found.append(replace(one, name=name, address=address, host=about))
     machines = one_each(found)
@@ -158,23 +142,13 @@ def _address(address: str, stack: ExitStack) -> Link:
     return Link(connected(stack, address))
 
 
-def _slurm(path: str, stack: ExitStack) -> Link:
-    from nrbench.cluster import slurm
-
-    wanted = read_configuration(path, slurm.Slurm)
-    cluster = slurm.started(wanted, stack)
-    say(f"waiting {wanted.wait_s:.0f} s for the first of {wanted.nodes} nodes; squeue --me shows the jobs")
-    client = connected(stack, cluster, security=cluster.security)
-    return Link(client, wanted.nodes, wanted.wait_s, lambda: slurm.Job.refused)
-
-
-_OPEN = {"tcp": _address, "tls": _address, "ssh": _ssh, "slurm": _slurm}
+_OPEN = {"tcp": _address, "tls": _address, "ssh": _ssh}
 
 
 def check_way(text: str) -> None:
     """@raise BenchError  it names no way to machines. Ends the process where a package is missing"""
-    way, _ = parse_spec(text)
-    require("nrbench --cluster", (*PACKAGES, *(["dask_jobqueue"] if way == "slurm" else [])), "[cluster]")
+    parse_spec(text)
+    require("nrbench --cluster", PACKAGES, "[cluster]")
 
 
 @contextmanager

@@ -15,6 +15,7 @@ ROWS = toml.loads(Path(__file__).with_name("checks.toml").read_text(encoding="ut
 LOOKS = vars(looks) | vars(noise) | vars(wakes)
 ACTIVITY, WAKES = "Activity", "Wake latency"  # areas of the checks that take a second and more
 NOISE = ("other programs", "steal time", "load")  # names of checks; the first that complains is named first
+HIDDEN = "hidden steal"  # the same, of the machine itself only
 QUESTION = "quiet enough to measure?"
 
 
@@ -95,7 +96,11 @@ def examine(target: Target, measure: bool = True) -> list[Finding]:
 def quiet(findings: list[Finding]) -> dict[str, Any]:
     """Whether it is quiet enough to measure: yes, no or unknown."""
     found = {finding.check: finding for finding in findings if finding.level is not Level.UNSEEN}
-    noise = [found[name] for name in NOISE if name in found and found[name].level in (Level.WARN, Level.BAD)]
+    noise = [
+        found[name]
+        for name in (*NOISE, HIDDEN)
+        if name in found and found[name].level in (Level.WARN, Level.BAD)
+    ]
     lacking = ", ".join(name for name in NOISE if name not in found)
     if noise:
         return {"answer": "no", "reasons": [f"{finding.check}: {finding.seen}" for finding in noise]}

@@ -10,7 +10,7 @@ from nrbench.doctor.target import Target
 from nrbench.facts import NO_CPUS
 from nrbench.system import Cpus, System, format_cpus, quota
 
-OWN = 2  # cores beside those of the workers: of the RU's thread, and of the two threads of the L1
+OWN = 2  # cores beside those of the workers: of the RU's thread, and of the two threads of the L1, or 3
 RU_POOL_MAX = 8  # entries of OAI's list tp_cores
 COMMAND, CONFIG, UNIT = "Command", "Configuration file", "Unit file, [Service]"
 CONTAINER, KERNEL = "Container, in place of the unit file", "Kernel"
@@ -31,19 +31,27 @@ class Card(NamedTuple):
 
 
 def card_of(system: System) -> Card | None:
-    """The fastest card that is no virtual one."""
+    """One that belongs to a program, as that of a fronthaul does; else the fastest that is no virtual one."""
     folder = facts.NETWORK_CARDS
-    found = [name for name in system.names(folder) if system.exists(f"{folder}/{name}/device")]
-    if not found:
+    kernel = [name for name in system.names(folder) if system.exists(f"{folder}/{name}/device")]
+    if users := facts.user_space_cards(system):
+        address, driver = next(iter(users.items()))
+        name, device = f"{address} ({driver})", f"{facts.PCI}/{address}"
+    elif kernel:
+        name = max(kernel, key=lambda one: system.number(f"{folder}/{one}/speed") or -1)
+        device = f"{folder}/{name}/device"
+    else:
         return None
-    name = max(found, key=lambda one: system.number(f"{folder}/{one}/speed") or -1)
-    device, nodes = f"{folder}/{name}/device", facts.nodes(system)
-    node = f"node{system.number(f'{device}/numa_node')}"
+    node, nodes = f"node{system.number(f'{device}/numa_node')}", facts.nodes(system)
     return Card(name, node if len(nodes) > 1 and node in nodes else None, system.names(f"{device}/msi_irqs"))
 
 
 class Layout:
-    """For a pool with so many workers."""
+    """For a pool with so many workers.
+
+    Threads are pinned to isolated cores, over which the kernel spreads no threads, and to cores of a host.
+    They float where the CPUs are given: by a set that may have others after the next start, and by a quota,
+    under which a pinned thread may wait beside an idle CPU. docs/deployment.md has the same rule."""
 
     def __init__(self, system: System, asked: int) -> None:
         self.system, self.asked, self.card = system, asked, card_of(system)
@@ -52,6 +60,10 @@ class Layout:
         isolated = facts.isolated(system) & facts.cpuset(system) & system.online()
         self.isolated = isolated if mask - isolated else NO_CPUS
         self.usable = mask & system.online() | self.isolated
+        if not self.usable:
+            raise ValueError(
+                f"this process may run on none of the CPUs that are online: {format_cpus(system.online())}"
+            )
         # That of the card, or else the one with most CPUs, which are isolated if any are.
         of = self.isolated or self.usable
         nodes = {name: cpus & of for name, cpus in facts.nodes(system).items()}
@@ -67,11 +79,16 @@ class Layout:
                              min(self.usable) not in core), key=min)  # fmt: skip
         # None: there is none, or it does not limit these CPUs.
         self.quota_cpus = bound.cpus if bound and bound.cpus < len(self.usable) else None
-        room = max(1, int(self.quota_cpus)) if self.quota_cpus else len(self.cores) - OWN
-        self.workers = min(asked, room if room > 0 else len(self.usable))
-        self.is_pinned = self.quota_cpus is None and len(self.cores) > OWN
-        # A core each for the RU, the L1, and each worker.
-        self.taken = self.cores[: OWN + self.workers] if self.is_pinned else []
+        self.is_set = facts.cpuset(system) < system.online()
+        self.is_pinned = (
+            self.quota_cpus is None and len(self.cores) > OWN and not (self.is_set and not self.isolated)
+        )
+        # In a set, or without one, the thread that waits has a CPU beside those of the workers.
+        room = len(self.cores) - OWN if self.is_pinned else int(self.quota_cpus or len(self.usable) - 1)
+        self.workers = min(asked, max(1, room))
+        # A core each for the RU, the L1, each worker; one more for the L1 where it is free.
+        self.own = min(OWN + 1, len(self.cores) - self.workers)
+        self.taken = self.cores[: self.own + self.workers] if self.is_pinned else []
         self.rest = self.usable - NO_CPUS.union(*self.taken) - self.isolated
 
     def lines(self) -> list[Line]:
@@ -84,7 +101,7 @@ class Layout:
         if self.quota_cpus is not None:
             why = f"the quota is {self.quota_cpus:g} CPUs, which more workers use up sooner."
         elif not self.is_pinned:
-            why = f"there are {len(self.usable)} CPUs."
+            why = f"there are {len(self.usable)} CPUs, of which the thread that waits needs one."
         else:
             node = f" of {self.node[0]}" if len(facts.nodes(self.system)) > 1 else ""
             what = ("isolated cores" if self.isolated else self.kind[0] or "cores") + node
@@ -93,13 +110,16 @@ class Layout:
 
     def _floating(self) -> Iterator[Line]:
         why = f"Pinned threads need three cores of their own; here: {len(self.cores)}."
+        if self.is_set and len(self.cores) > OWN:
+            why = "The CPUs of the set that this process is in may be others after the next start. To pin"
+            why += " threads to a set that you fix yourself, run this on the host."
         of_set = "All there are."
         cpus = sorted(self.usable - self.isolated or self.usable)
         if self.quota_cpus is not None:
             why = "Under a quota a pinned thread may wait for its CPU while another CPU is idle."
             of_set = "A used-up quota stops all threads, also in the middle of a slot. A set does not."
             cpus = cpus[: self.workers + 1]
-        why += f" Floating, each worker runs on a CPU that is idle.{self._fewer()}"
+        why += f" Floating, each worker runs on a CPU that is idle.{self._far()}{self._fewer()}"
         yield Line(COMMAND, f"--thread-pool {','.join(['-1'] * self.workers)}", why)
         pins = "L1s: L1_rx_thread_core = -1; L1_tx_thread_core = -1;  RUs: ru_thread_core = -1;"
         yield Line(CONFIG, pins, "Pinned, each would keep a CPU that a worker needs.")
@@ -109,17 +129,22 @@ class Layout:
         yield Line(CONTAINER, f"docker run --cpuset-cpus {format_cpus(cpus)}  # without --cpus", of_set)
 
     def _pinned(self) -> Iterator[Line]:
-        ru, l1, *workers = (min(core & self.isolated or core) for core in self.taken)
-        pins, rest, chosen = listed(workers, ","), format_cpus(self.rest), frozenset({ru, l1, *workers})
+        ru, *others = (min(core & self.isolated or core) for core in self.taken)
+        (rx, tx), workers = (others[0], others[self.own - 2]), others[self.own - 1 :]
+        pins, rest, chosen = listed(workers, ","), format_cpus(self.rest), frozenset({ru, rx, tx, *workers})
         idle = NO_CPUS.union(*self.taken) - chosen
-        why = "One worker a core" + "".join(self._reasons()) + "."
+        why = "One worker a core" + "".join(self._reasons()) + f".{self._far()}"
         if idle:
             why += f" Their siblings {format_cpus(idle)} get no thread: it would slow the worker."
+        if unused := self.isolated - chosen - idle:
+            why += f" Isolated, and idle without a thread: {format_cpus(unused)}."
+        of_l1 = "Both mostly wait, and run tasks while they wait: a core like a worker's."
+        if rx != tx:
+            of_l1 = "They run tasks while they wait, also at the same time: a core each."
         pool, cpus = workers[:RU_POOL_MAX], format_cpus(chosen | self.rest)
         yield from (
             Line(COMMAND, f"--thread-pool {pins}", why + self._fewer()),
-            Line(CONFIG, f"L1s: L1_rx_thread_core = {l1}; L1_tx_thread_core = {l1};",
-                 "Both mostly wait, and run tasks while they wait: a core like a worker's."),
+            Line(CONFIG, f"L1s: L1_rx_thread_core = {rx}; L1_tx_thread_core = {tx};", of_l1),
             Line(CONFIG, f"RUs: ru_thread_core = {ru};", "It polls the radio. Others there start late."),
             Line(CONFIG, f"RUs: num_tp_cores = {len(pool)}; tp_cores = ({listed(pool, ', ')});",
                  "The RU's pool works before and after the L1's in each slot: on the same cores."),
@@ -139,6 +164,14 @@ class Layout:
         if len(facts.nodes(self.system)) > 1:
             card = self.card if self.card and self.card.node == self.node[0] else None
             yield f", on {self.node[0]}" + (f", which has the card {card.name}" if card else "")
+
+    def _far(self) -> str:
+        """Where the card is on a node that the threads are not on."""
+        if not self.card or self.card.node in (None, self.node[0]):
+            return ""
+        return (
+            f" The card {self.card.name} is on {self.card.node}, which has no such CPU: packets cross nodes."
+        )
 
     def _kernel(self, kept: Cpus) -> Iterator[Line]:
         target = Target(self.system, kept)

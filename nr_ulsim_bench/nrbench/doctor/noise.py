@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What took the workers' CPUs within a second, by the kernel's tracer osnoise, which rtla switches on."""
+"""What took the workers' CPUs within a second, by the kernel's tracer osnoise, which rtla switches on; and
+for how long one of them stood still, which the kernel does not count."""
 
+import gc
 import re
+import time
+from collections.abc import Callable
+from pathlib import Path
 from shutil import which
 
-from nrbench.doctor.target import Seen, Target, Unseen, good, warn
+from nrbench.doctor.target import Seen, Target, Unseen, bad, good, warn
 from nrbench.programs import run
+from nrbench.sweep.process import bound_to
 
 SECONDS_MAX, LONG_US = 20.0, 50  # a worker that is held up for longer makes a burst late
+LOOP_NS, STILL_NS = 500_000_000, 100_000  # interrupts take less than that
+TAKEN_WARN, TAKEN_BAD = 0.01, 0.05  # shares of time
 KINDS = ("hardware or host", "NMIs", "interrupts", "softirqs", "threads")
 # A CPU, the period, µs that the tracer ran and lost, % that were left, µs in a period and at once, the counts
 ROW = re.compile(r"^ *\d+ +#\d+ +(\d+) +(\d+) +[\d.]+ +\d+ +(\d+)((?: +\d+){5})$", re.MULTILINE)
@@ -26,3 +34,30 @@ def disturbances(target: Target) -> Seen:
     text = f"{target.where(target.cpus)}: {100 * lost / ran:.2f} % of the time, at most {most_us} us at once"
     text += f", by {', '.join(found) or 'nothing'}"
     return (warn if most_us > LONG_US else good)(text, most_us=most_us)
+
+
+def taken_ns(clock_ns: Callable[[], int], waited_ns: Callable[[], int]) -> tuple[int, int]:
+    """For how long a loop stood still while the kernel did not let it wait; of which time."""
+    begin = last = clock_ns()
+    before, still = waited_ns(), 0
+    while last - begin < LOOP_NS:
+        now = clock_ns()
+        still += now - last if now - last >= STILL_NS else 0
+        last = now
+    return max(0, still - (waited_ns() - before)), last - begin
+
+
+def hidden_steal(target: Target) -> Seen:
+    """A host that takes a CPU away and counts no steal time."""
+    schedstat, cpus = Path("/proc/thread-self/schedstat"), target.cpus & target.system.affinity()
+    if not (target.system.is_real and cpus and schedstat.exists()):
+        raise Unseen("needs the machine itself, and a kernel that counts for how long threads wait")
+    gc.disable()
+    try:
+        with bound_to([max(cpus)]):
+            taken, whole = taken_ns(time.monotonic_ns, lambda: int(schedstat.read_text().split()[1]))
+    finally:
+        gc.enable()
+    share = taken / whole
+    level = bad if share >= TAKEN_BAD else warn if share >= TAKEN_WARN else good
+    return level(f"a loop on CPU {max(cpus)} stood still for {100 * share:.1f} % of {whole / 1e9:.1f} s")

@@ -5,15 +5,13 @@ for each environment and scenario."""
 import itertools
 import random
 import statistics
-from functools import partial
 from pathlib import Path
-from typing import Any, Callable, Iterator, Sequence
+from typing import Callable, Iterator
 
 import numpy as np
 
 from nrbench import host
 from nrbench.backends import CLASSES
-from nrbench.driver import there
 from nrbench.engine import Item, Part, Plan, Request, Step, asks, shown, words
 from nrbench.judge import NO_GOAL, Array, Places, passed_word, resampled
 from nrbench.plot import Plot
@@ -37,8 +35,7 @@ ENVIRONMENTS = {
 }
 QUICK_ENVS = ("normal", "realtime", "wake30")
 # What the radio does: each slot length, gap and jitter, though not each with each: the full grid takes hours.
-SCENARIO_FORM = "slot_us:pattern:jitter_us:bursts[:key=value]"
-SCENARIOS = {
+SCENARIOS = {  # slot_us:pattern:jitter_us:work
     "steady": "500:U:0:12x6",
     "gap2": "500:DDDDU:5:22x28",
     "gap4.5": "500:DDDDDDDDDU:20:12x6+22x28",
@@ -55,47 +52,32 @@ Modes = dict[str, Line]
 
 
 def scenario_words(name: str, data: Path) -> tuple[str, ...]:
-    """@param name  or all of a scenario, in SCENARIO_FORM"""
-    fields = SCENARIOS.get(name, name).split(":")
-    if len(fields) < 4 or not (fields[0] + fields[2]).isdigit() or set(fields[1]) - {"U", "D"}:
-        raise ValueError(f"scenario {name!r} is none of {', '.join(SCENARIOS)}, nor {SCENARIO_FORM}")
-    slot_us, pattern, jitter_us, work, *more = fields
-    path = data / work if name in SCENARIOS else work
-    of_work = f"file={path}" if work.endswith(".slots") else f"bursts={work}"
-    return *words(slot_us=slot_us, pattern=pattern, jitter_us=jitter_us), of_work, *more
+    slot_us, pattern, jitter_us, work = SCENARIOS[name].split(":")
+    of_work = f"file={data / work}" if work.endswith(".slots") else f"bursts={work}"
+    return *words(slot_us=slot_us, pattern=pattern, jitter_us=jitter_us), of_work
 
 
-def steps_of(
-    request: Request, envs: Sequence[str] = (), scenarios: Sequence[str] = (), seconds: float | None = None,
-    realtime: bool = True,
-) -> list[Step]:  # fmt: skip
-    """In an order of chance, so that no environment has the machine's worst minute for itself. Empty or None:
-    all, and the usual length.
+def steps_of(request: Request, realtime: bool = True) -> list[Step]:
+    """In an order of chance, so that no environment has the machine's worst minute for itself.
 
-    @param seconds  of one measurement of regret. @param realtime  such threads are allowed"""
-    measure_s, warm_s = seconds or request.usual(5.8, 4.5), request.usual(1.0, 0.6)
+    @param realtime  such threads are allowed"""
+    measure_s, warm_s = request.usual(5.8, 4.5), request.usual(1.0, 0.6)
     times = words(measure_ms=f"{measure_s * 1000:.0f}", warm_ms=f"{warm_s * 1000:.0f}")
-    usual = request.usual((tuple(ENVIRONMENTS), tuple(SCENARIOS)), (QUICK_ENVS, QUICK_SCENARIOS))
-    workers, found = max(1, request.cores - 1), []
+    cases = request.usual((tuple(ENVIRONMENTS), tuple(SCENARIOS)), (QUICK_ENVS, QUICK_SCENARIOS))
+    workers, seconds, found = max(1, request.cores - 1), measure_s + warm_s + OVERHEAD_S, []
     shared = words(workers=workers, cap=CAP_PERCENT, spin_price=SPIN_PRICE, seed=request.seed)
-    for env, scenario in itertools.product(envs or usual[0], scenarios or usual[1]):
-        if env not in ENVIRONMENTS:
-            raise ValueError(f"environment {env!r} is none of {', '.join(ENVIRONMENTS)}")
+    for env, scenario in itertools.product(*cases):
         of_env = ENVIRONMENTS[env].format(quota=60 * request.cores, realtime="class=rrall" * realtime).split()
         given = (*scenario_words(scenario, request.data), *of_env, *times)
         if realtime or env != "realtime":
             labels = {"bench": "prewake", "kind": KIND, "env": env, "scenario": scenario, "workers": workers}
-            seconds = measure_s + warm_s + OVERHEAD_S
             found.append(Step(labels, (*given, *shared), seconds, f"{env} {scenario}"))
     return random.Random(request.seed).sample(found, len(found))
 
 
-def plan(request: Request, program: Path | None = None, **choice: Any) -> Plan:
-    """@param choice  parameters of steps_of()"""
-    ask = asks(there(program) if program else request.beside("ws-prewake"))
+def plan(request: Request) -> Plan:
     realtime = host.realtime_allowed() and set(request.classes or CLASSES) != {"other"}
-    steps = steps_of(request, **{"realtime": realtime, **choice})
-    return Plan(steps, ask, {})
+    return Plan(steps_of(request, realtime), asks(request.beside("ws-prewake")), {})
 
 
 def tuned_cost(costs: Array, rounds: Places) -> Array:
@@ -214,9 +196,4 @@ def plots(results: Results) -> Iterator[Plot]:
     yield Plot("prewake", "Fixed leads, off, and auto", points, "scatter", (x, y), look)
 
 
-def chosen(**choice: Any) -> Part:
-    """The part with some of its cases only. @param choice  further parameters of plan()"""
-    return Part("prewake", "this pool with and without", report, "env", partial(plan, **choice), plots=plots)
-
-
-PART = chosen()
+PART = Part("prewake", "this pool with and without", report, "env", plan, plots=plots)

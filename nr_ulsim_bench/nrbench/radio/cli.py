@@ -37,7 +37,6 @@ class Options(OfSessions):
     pools: Annotated[tuple[tuple[Pool, Pool], ...], Given(TEXT, _pairs), OF_PAIRS] = tuple(PAIRS.values())
     spins: Annotated[Names, Given(TEXT, modes), modes_option("off,auto")] = ("off", "auto")
     prb: Annotated[int, Option(help="carrier: 106 or 273")] = 106
-    noise: Annotated[str, Option(help="name of what else runs on the machine; start it yourself")] = "quiet"
     capacity: Annotated[bool, Option("--capacity", help="search the highest timescale that lives")] = False
     timescale: Annotated[str | None, TIMESCALE] = None
     runs: Annotated[int, Option(help="runs of each combination, at each timescale", min=1)] = 12
@@ -83,15 +82,11 @@ def radio(options: Options) -> int | None:
     timescales = options.timescales()
     builds = {pool: path for pool in POOLS if (path := getattr(options, pool))}
     programs = softmodem.find_all(builds, options.oai, options.any_pool)
-    cells = softmodem.cells(programs, options.pools, options.spins, options.prb, options.noise)
+    cells = softmodem.cells(programs, options.pools, options.spins, options.prb)
     if not cells:
         raise ValueError("--old, --new: no gNB and UE of the pools of --pools")
     of_runs = (options.runs, options.seed, options.seconds, timescales, options.capacity)
     campaign = session.Campaign(cells, *of_runs, options.environment)
-    if options.cluster:
-        from nrbench.cluster import work  # loads Dask
-
-        return work.radio(options.cluster, campaign, programs, options.out, options.fresh)
     softmodem.check_privileges(System())
     about = host.describe(options.label)
     return session.carry_out(campaign, programs, about, options.out, options.fresh)

@@ -65,7 +65,6 @@ class Cell(NamedTuple):
 
     version: str | None
     prb: int
-    noise: str
     gnb: Pool
     ue: Pool
     spin: str
@@ -93,7 +92,6 @@ class RadioRun(Known):
     spin: str  # pre-wake mode of the new pools, or NO_SPIN
     prb: Count
     timescale: Annotated[float, Field(gt=0, le=10)]
-    noise: str = "quiet"  # the name of what else loads the machine
     seconds: Time  # the steady stretch that was asked for
     environment: dict[str, str] = {}  # what is set for both programs, beside pre-wake
     outcome: Outcome

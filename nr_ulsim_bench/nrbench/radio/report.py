@@ -13,7 +13,7 @@ from nrbench.radio.record import LOST_MAX, SIDES, RadioRun
 from nrbench.radio.tables import tables
 from nrbench.render import Page, Section
 from nrbench.sweep.configuration import OAI_POOL, is_wrong
-from nrbench.sweep.facts import host_differences, host_facts
+from nrbench.sweep.facts import changed_hosts, host_facts
 
 RULE = (
     "A run lives when the UE attaches, and of the samples of each side and of the blocks of each direction "
@@ -37,8 +37,7 @@ def _text(run: RadioRun, name: str) -> str:
 
 def _mixtures(runs: Sequence[RadioRun]) -> Iterator[str]:
     """What should be one for all runs of a table, and is not; and what should not be at all."""
-    changes = {text for run in runs for text in host_differences(runs[0].host, run.host)}
-    yield from (f"{change}: changed between runs" for change in sorted(changes))
+    yield from (text for _, text in changed_hosts(run.host for run in runs))
     for name in ("commit", "seconds", "environment"):
         values = dict.fromkeys(_text(run, name) for run in runs)
         if len(values) > 1:
@@ -55,7 +54,7 @@ def _mixtures(runs: Sequence[RadioRun]) -> Iterator[str]:
 
 def _facts(runs: Sequence[RadioRun]) -> Iterator[tuple[str, str]]:
     """How the runs were taken, and where."""
-    for name in ("version", "prb", "noise", "seconds", "commit", "environment"):
+    for name in ("version", "prb", "seconds", "commit", "environment"):
         yield name, ", ".join(sorted({_text(run, name) for run in runs}))
     yield "first and last run", f"{min(run.began for run in runs)}, {max(run.began for run in runs)}"
     yield from host_facts(runs[-1].host)

@@ -54,27 +54,24 @@ class Campaign(NamedTuple):
         """Of all runs of a machine."""
         return {"sweep": name, "host": about, "commit": commit(Path(__file__).parent), **self._shared}
 
-    def steps(self, host: str, lines: Sequence[RadioRun]) -> Iterator[Step]:
-        """Those that are left on a host. A longer session continues a shorter one.
+    def steps(self, lines: Sequence[RadioRun]) -> Iterator[Step]:
+        """Those that are left. A longer session continues a shorter one.
 
         @param lines  the runs that are there; it grows while steps are taken"""
         places = list(product(self.cells, (None,) if self.search else self.timescales))
-        own = [run for run in lines if run.host.id == host]
-        there = {(run.round, run.cell, None if self.search else run.timescale) for run in own}
+        there = {(run.round, run.cell, None if self.search else run.timescale) for run in lines}
         for number, (cell, timescale) in in_rounds(places, self.rounds, self.seed):
             if (number, cell, timescale) in there:
                 continue
             if timescale is None:
-                of_cell = [run for run in lines if run.cell == cell and run.host.id == host]
+                of_cell = [run for run in lines if run.cell == cell]
                 timescale = next_timescale(of_cell, Limits(*self.timescales))
             yield Step(number, cell, timescale, START_S + self.seconds)
 
-    def lane(
-        self, host: str, lines: Sequence[RadioRun], take: Callable[[Step], Sequence[RadioRun]]
-    ) -> Lane[RadioRun]:
+    def lane(self, lines: Sequence[RadioRun], take: Callable[[Step], Sequence[RadioRun]]) -> Lane[RadioRun]:
         """Of the runs that are left. Of a search those after the next round have no timescale yet."""
-        steps = list(self.steps(host, lines))
-        return Lane("", self.steps(host, lines), take, len(steps), sum(step.seconds for step in steps))
+        steps = list(self.steps(lines))
+        return Lane("", self.steps(lines), take, len(steps), sum(step.seconds for step in steps))
 
 
 def take(programs: Programs, fields: Mapping[str, Any], step: Step) -> list[RadioRun]:
@@ -101,7 +98,7 @@ def carry_out(campaign: Campaign, programs: Programs, about: Host, out: Path, fr
     with results_of(out, RUNS, fresh) as path:
         session = session_of(path, name)
         taken = partial(take, programs, campaign.fields(name, about))
-        session.take(f"{len(campaign.cells)} variants", [campaign.lane(about.id, session.lines, taken)])
+        session.take(f"{len(campaign.cells)} variants", [campaign.lane(session.lines, taken)])
         return end(session, out)
 
 

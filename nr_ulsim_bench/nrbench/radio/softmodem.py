@@ -76,7 +76,7 @@ def find_all(builds: Mapping[Pool, Path], oai: str | None, any_pool: bool) -> Pr
 
 
 def cells(
-    programs: Programs, pools: Sequence[tuple[Pool, Pool]], spins: Sequence[str], prb: int, noise: str
+    programs: Programs, pools: Sequence[tuple[Pool, Pool]], spins: Sequence[str], prb: int
 ) -> list[Cell]:
     """Builds are compared whatever their versions.
 
@@ -86,7 +86,7 @@ def cells(
         say(f"the builds are of different versions of OAI: {', '.join(versions)}")
     version = " and ".join(versions) or None
     return [
-        Cell(version, prb, noise, gnb, ue, spin)
+        Cell(version, prb, gnb, ue, spin)
         for gnb, ue in pools
         if ("gnb", gnb) in programs and ("ue", ue) in programs
         for spin in (spins if "new" in (gnb, ue) else (NO_SPIN,))

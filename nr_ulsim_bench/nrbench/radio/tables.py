@@ -42,13 +42,13 @@ def by_cell(runs: Sequence[RadioRun]) -> dict[Cell, list[RadioRun]]:
     for run in runs:
         found[run.cell].append(run)
     cells = sorted(found, key=lambda of: (of.gnb == "new", of.ue == "new", of.spin != "off", of.spin))
-    cells.sort(key=lambda cell: (str(cell.version), cell.prb, cell.noise))
+    cells.sort(key=lambda cell: (str(cell.version), cell.prb))
     return {cell: found[cell] for cell in cells}
 
 
 def names_of(cells: Sequence[Cell]) -> dict[Cell, str]:
     """With those facts in which they differ beside their pools."""
-    facts = {cell: (cell.version or "unknown version", f"{cell.prb} PRB", cell.noise) for cell in cells}
+    facts = {cell: (cell.version or "unknown version", f"{cell.prb} PRB") for cell in cells}
     differ = [len(set(values)) > 1 for values in zip(*facts.values())]
     return {
         cell: ", ".join([cell.pools, *(fact for fact, differs in zip(of, differ) if differs)])

@@ -21,7 +21,7 @@ OLD_POOL = {"nr_ulsim": "old", "replay": "mutex-per-worker"}
 OUR_POOL = {"nr_ulsim": "new", "replay": "ws"}
 ALL_FIGURES_MAX = 100_000  # runs; of more, the main figure only
 CASE = ["host", "kind", "scenario", "case", "configuration"]
-OF_CONFIGURATION = ("oai", "cpus", "environment", "seed")
+OF_CONFIGURATION = ("oai", "cpus", "environment")
 BOUNDS = ("bound", "parallel_bound")
 
 
@@ -59,7 +59,7 @@ def _roles(kind: str, pools: Mapping[str, str]) -> Frame:
     others.sort(key=lambda name: pools[name] != OLD_POOL[kind])
     order = [*others[:1], *ours, *others[1:]]
     found = pd.DataFrame({"variant": order, "rank": range(len(order)), "ours": [n in ours for n in order]})
-    return found.assign(baseline=others[0] if others else None, first=ours[0] if ours else None)
+    return found.assign(baseline=others[0] if others else None)
 
 
 def _rows(settings: Frame) -> Frame:
@@ -73,7 +73,7 @@ def _rows(settings: Frame) -> Frame:
     cores = there.groupby(names)["cores"].transform("max")
     found = there.assign(cores=cores).drop_duplicates(names)
     if not roles:
-        return found.assign(rank=0, ours=False, baseline=None, first=None)
+        return found.assign(rank=0, ours=False, baseline=None)
     of_roles = pd.concat(roles, names=["number", None]).reset_index("number")
     found = found.merge(of_roles, on=["number", "variant"])
     return found.sort_values(["number", "threads", "rank"], ignore_index=True)
@@ -137,7 +137,7 @@ class Cells:
     """Of all cases.
 
     The columns beside those of results.csv: number of the case, row: place of the variant at a number of
-    threads, ours, first: the first of our variants."""
+    threads, ours."""
 
     table: Frame
     good: Frame  # runs with a result, with their row
@@ -191,18 +191,13 @@ def cells_of(runs: Runs) -> Cells:
     is_good = frame["status"] == "ok"
     every_good, bad = frame[is_good], frame[~is_good & (frame["row"] >= 0)]
     good = every_good[every_good["row"] >= 0]
-    old, first = (
-        {row: base for row, (number, threads, variant, name) in
-         enumerate(rows[["number", "threads", "variant", against]].itertuples(index=False))
-         if variant != name and (base := places.get((number, threads, name))) is not None}
-        for against in ("baseline", "first")
-    )  # fmt: skip
-    first = {row: base for row, base in first.items() if rows["ours"][row]}
+    of_rows = rows[["number", "threads", "variant", "baseline"]].itertuples(index=False)
+    old = {row: base for row, (number, threads, variant, name) in enumerate(of_rows)
+           if variant != name and (base := places.get((number, threads, name))) is not None}  # fmt: skip
     found = {}
     for figure in _figures(runs):
         values = long(good, figure)
-        against = table.ratios(values, first).add_prefix("modes_")
-        found[figure] = table.medians(values).join([table.ratios(values, old), against])
+        found[figure] = table.medians(values).join(table.ratios(values, old))
     cells = pd.concat(found, names=["figure", "row"]).swaplevel()
     cells = cells.join(_bounds(rows, every_good, settings))
     counts = bad.groupby(["row", "status"]).size().reset_index(name="count")

@@ -7,8 +7,8 @@ from typing import Iterable, Iterator, NamedTuple, Sequence
 
 from nrbench.sweep.record import INLINE, Run
 
-OF_EACH_RUN = ("TPOOL_WS_SPIN", "OAI_RNGSEED")  # shown by the variant and by the seed
-SHARED = ("oai", "environment", "seed")  # compared between hosts, too; each host may have CPUs of its own
+OF_EACH_RUN = ("TPOOL_WS_SPIN",)  # shown by the variant
+SHARED = ("oai", "environment")  # compared between hosts, too; each host may have CPUs of its own
 ALL_POOLS = "program"  # of recorded slots
 OLD, NEW = "old", "new"  # pools of nr_ulsim
 OAI_POOL = "OAI's own pool"
@@ -21,7 +21,6 @@ class Configuration(NamedTuple):
     oai: str
     cpus: str
     environment: str  # without what each pool has for itself
-    seed: str
     programs: tuple[tuple[str, str], ...]  # by pool
     began: str  # its first run
 
@@ -30,7 +29,6 @@ class Configuration(NamedTuple):
             "oai": f"OAI {self.oai}" if self.oai else "OAI of an unknown version",
             "cpus": f"CPUs {self.cpus}" if self.cpus else "not bound to CPUs",
             "environment": self.environment or "nothing set for the pool",
-            "seed": f"noise seed {self.seed}" if self.seed else "noise not seeded",
         }[name]
 
 
@@ -72,8 +70,7 @@ def configurations(runs: Sequence[Run]) -> list[Configuration]:
     found = []
     for run in runs:
         oai, environment, programs, began = of_sweep[run.host.id, run.kind, run.sweep]
-        seed, hashes = "" if run.seed is None else str(run.seed), tuple(sorted(programs.items()))
-        found.append(Configuration(oai, run.cpus or "", environment, seed, hashes, began))
+        found.append(Configuration(oai, run.cpus or "", environment, tuple(sorted(programs.items())), began))
     return found
 
 
@@ -110,7 +107,7 @@ def keys_of(runs: Sequence[Run]) -> list[Key]:
         each = list(members[case].values())
         names = [name for name in SHARED if _differ(name, [one for of_host in each for one in of_host])]
         names += ["cpus"] if any(_differ("cpus", of_host) for of_host in each) else []
-        alike = [other for other in members[case][host] if other != one and other[:4] == one[:4]]
+        alike = [other for other in members[case][host] if other != one and other[:3] == one[:3]]
         more = [one.fact(name) for name in names] + ([_builds(one, alike)] if alike else [])
         texts[case, host, one] = "".join(f", {text}" for text in more)
     return [Key(host, *case, texts[case, host, one]) for case, host, one in placed]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What reports show of hosts and programs, and in which of their facts the runs differ."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from typing import Iterable, Iterator
 
 import pandas as pd
@@ -52,35 +52,23 @@ def builds_apart(runs: Runs) -> Iterator[str]:
                 yield f"{label}: the builds differ in more than the pool: {'; '.join(texts)}"
 
 
-def values_at(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, None]]:
-    """The values at each place, each once."""
+def _mixed(pairs: Iterable[tuple[str, str]], what: str) -> Iterator[str]:
+    """Where runs that are taken together differ in something that should be one for all of them."""
     found: dict[str, dict[str, None]] = defaultdict(dict)
     for place, value in pairs:
         found[place][value] = None
-    return found
-
-
-def _mixed(pairs: Iterable[tuple[str, str]], what: str) -> Iterator[str]:
-    """Where runs that are taken together differ in something that should be one for all of them."""
-    for name, each in values_at(pairs).items():
+    for name, each in found.items():
         if len(each) > 1:
             yield f"{name}: {len(each)} different {what} taken together: {' | '.join(each)}"
 
 
-def _changed_hosts(runs: Runs) -> Iterator[str]:
+def changed_hosts(hosts: Iterable[Host]) -> Iterator[tuple[str, str]]:
+    """Label and change of each. @param hosts  of runs, in their order"""
     first: dict[str, Host] = {}
-    changes: dict[tuple[int, int], list[str]] = {}  # hosts of many settings are one object
-    changed: Counter[str] = Counter()
-    of_settings = runs.frame.groupby("setting")["began_s"].agg(["min", "size"]).sort_values("min")
-    for place, count in of_settings["size"].items():
-        now = runs.settings[int(str(place))].host
-        before = first.setdefault(now.id, now)
-        both = id(before), id(now)
-        if both not in changes:
-            changes[both] = host_differences(before, now)
-        for change in changes[both]:
-            changed[f"{now.label}: {change}"] += int(count)
-    return (f"{change}: changed between runs ({count} of them)" for change, count in changed.items())
+    every = {id(one): one for one in hosts}.values()  # those of many settings are one object
+    changes = ((one.label, host_differences(first.setdefault(one.id, one), one)) for one in every)
+    found = dict.fromkeys((label, change) for label, of in changes for change in of)
+    return ((label, f"{change}: changed between runs") for label, change in found)
 
 
 def mixtures(runs: Runs) -> list[str]:
@@ -92,4 +80,6 @@ def mixtures(runs: Runs) -> list[str]:
              if runs.settings[place].threads > 0]  # fmt: skip
     options = ((f"{n}, {run.variant}, {run.threads} threads", " ".join(run.options)) for n, run, _ in taken)
     snrs = ((name, "unknown" if pd.isna(snr_db) else f"{snr_db:g}") for name, _, snr_db in taken)
-    return [*_mixed(options, "lists of options"), *_mixed(snrs, "SNR (dB)"), *_changed_hosts(runs)]
+    in_order = runs.frame.groupby("setting")["began_s"].min().sort_values().index
+    hosts = (": ".join(of) for of in changed_hosts(runs.settings[place].host for place in in_order))
+    return [*_mixed(options, "lists of options"), *_mixed(snrs, "SNR (dB)"), *hosts]

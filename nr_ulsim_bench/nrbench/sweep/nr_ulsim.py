@@ -22,7 +22,6 @@ from nrbench.system import parse_cpus
 
 KIND: Kind = "nr_ulsim"
 SCENARIO = "slides"
-SEED_VARIABLE = "OAI_RNGSEED"
 RUN_MIB = 1024  # more than a run needs
 START_S, SLOT_S = 1.6, 0.004  # of a run; of a slot of 273 PRB and one layer, transmitter and channel included
 
@@ -52,7 +51,7 @@ class Campaign:
         return [one for scenario, case in self.cases for one in self._of_case(scenario, case, at_once)]
 
     def _of_case(self, scenario: Scenario, case: Case, at_once: int) -> Iterator[Setting]:
-        options, sweep, seed = self.options, scenario.sweep, self.options.noise_seed
+        options, sweep = self.options, scenario.sweep
         programs = {side_of(key): self.builds[key].build.sha256 for key in _keys(case) if key in self.builds}
         counts = (None, at_once) if at_once > 1 else (None,)
         variants: list[tuple[str, str, str | None, int, int | None]] = []
@@ -62,13 +61,12 @@ class Campaign:
             threads = options.threads or sweep.threads
             variants += [(program, side, spin, number, None) for spin in spins for number in threads]
         for program, pool, spin, number, count in variants:
-            environment = {} if seed is None else {SEED_VARIABLE: str(seed)}
-            environment |= {"TPOOL_WS_SPIN": str(spin)} if pool == NEW else {}
+            environment = {"TPOOL_WS_SPIN": str(spin)} if pool == NEW else {}
             environment |= dict(options.environment)
             guess_s = START_S + SLOT_S * trials_of(case.words)
             yield Setting(
                 scenario=scenario.name, case=case.name, options=case.options(number), pool=pool, spin=spin,
-                threads=number, program=program, environment=environment, cpus=options.cpus, seed=seed,
+                threads=number, program=program, environment=environment, cpus=options.cpus,
                 at_once=count, repeats=options.repeats or sweep.repeats,
                 limit_s=options.limit_s or max(sweep.limit_s, limit_s(guess_s)), guess_s=guess_s,
             )  # fmt: skip

@@ -19,8 +19,8 @@ Class = Enum("Class", {name: name for name in CLASSES})  # type: ignore[misc]
 Seed = Annotated[int, Option(help="seed of the order within the rounds")]
 Data = Annotated[Path, Option(help="folder of recorded slots (default: this project's)", show_default=False)]
 Out = Annotated[Path, Option(help="folder of results")]
-OF_BUILDS = {"trials": "trials", "limit_s": "limit", "environment": "env", "noise_seed": "noise-seed",
-             "oai": "oai", "any_pool": "any-pool"}  # fmt: skip
+OF_BUILDS = {"trials": "trials", "limit_s": "limit", "environment": "env", "oai": "oai",
+             "any_pool": "any-pool"}  # fmt: skip
 OF_SLOTS = {"backends": "backends", "sched_class": "class"}
 
 
@@ -53,12 +53,7 @@ def _pairs(texts: list[str]) -> tuple[tuple[str, str], ...]:
 
 
 TEXT = str | None
-Cluster = Annotated[
-    str | None,
-    Option(help="run on these machines: ssh:FILE, slurm[:FILE], or tcp://SCHEDULER:PORT"),
-]
-
-
+CLUSTER = Option(help="run on these machines: ssh:FILE, or tls://SCHEDULER:PORT")
 LABEL = Option(help="name of this machine in reports (default: CPU model and count)")
 ENVIRONMENT = Option("--env", help="NAME=VALUE for all runs; repeatable")
 ANY_POOL = Option("--any-pool", help="go on although --old or --new has the other pool; reports warn")
@@ -74,7 +69,6 @@ class OfSessions:
     fresh: Annotated[bool, Option("--fresh", help="put earlier results aside instead of going on")] = False
     any_pool: Annotated[bool, ANY_POOL] = False
     environment: Annotated[tuple[tuple[str, str], ...], Given(list[str] | None, _pairs), ENVIRONMENT] = ()
-    cluster: Cluster = None
 
 
 def modes_option(default: str) -> Any:
@@ -107,12 +101,12 @@ class Options(OfSessions):
     trials: Annotated[int | None, Option(help="slots a run (default: the scenario's)", min=2)] = None
     limit_s: Annotated[float | None, LIMIT] = None
     cpus: Annotated[str | None, Given(TEXT, normal_cpus), CPUS] = None
-    noise_seed: Annotated[int | None, Option(help="seed of nr_ulsim's noise (OAI_RNGSEED)", min=1)] = None
     backends: Annotated[Names, Given(TEXT, words), BACKENDS] = ()
     sched_class: Annotated[str | None, Given(Class | None, lambda chosen: chosen.value), CLASS] = None
     program: Annotated[Path, PROGRAM] = PROGRAMS / "ws-bench"
     data: Data = DATA
     out: Out = Path("out/sweep")
+    cluster: Annotated[str | None, CLUSTER] = None
     short: bool = False  # two files of recorded slots only; no option
 
     def check(self) -> None:

@@ -4,7 +4,7 @@ line covers."""
 
 import math
 import re
-from typing import Container, NamedTuple, Sequence
+from typing import NamedTuple, Sequence
 
 from nrbench.sweep.figures import DECODING, ENCODING, RX, SYMBOLS, TX
 
@@ -13,10 +13,8 @@ PUSCH_LINE = "RX PUSCH time"
 ESTIMATION_LINE = "ULSCH channel estimation time"
 SYMBOLS_LINE = "RX PUSCH Symbol Processing time"
 DECODING_LINE = "ULSCH total decoding time"
-# The oldest version alone has these: a stage within RX PUSCH time, and what comes between that and decoding.
-OLDEST, NEWEST = "v2.0.0", "develop"
+# v2.0.0 alone has these: a stage within RX PUSCH time, and what comes between that and decoding.
 LLR_LINE, UNSCRAMBLING_LINE = "ULSCH llr computation", "ULSCH unscrambling"
-ANTENNAS_LINE, SEGMENTS_LINE = "Antenna Processing time", "ULSCH segments decoding time"
 NEEDED = (RX_LINE, PUSCH_LINE, ESTIMATION_LINE)
 
 MEANS = {
@@ -28,11 +26,11 @@ MEANS = {
 }
 # Printed as a mean over what a slot has several of: DMRS symbols and layers, or segments.
 SUMS = {
-    ANTENNAS_LINE: "antenna_processing_us",
+    "Antenna Processing time": "antenna_processing_us",
     "ULSCH segment deinterleaving time": "deinterleaving_sum_us",
     "ULSCH segment rate recovery time": "rate_recovery_sum_us",
     "ULSCH segment rate matching time": "rate_recovery_sum_us",  # its later name
-    SEGMENTS_LINE: "segments_decoding_sum_us",
+    "ULSCH segments decoding time": "segments_decoding_sum_us",
 }
 TX_LINE = "PHY proc tx"
 DOWNLINK = {  # of nr_dlsim
@@ -69,7 +67,6 @@ class Output(NamedTuple):
     trials: int  # of the whole RX: a slot that is sent again counts again
     errors: int  # slots not decoded in their first round
     decoded: bool
-    oai: str | None  # the first known version that prints these lines
     pool: str | None
     snr_db: float
 
@@ -103,11 +100,10 @@ def parse(text: str, *, options: Sequence[str]) -> Output:
         raise OutputError(f"cut off after the SNR point of {snr} dB; {last_words(text)}")
     times = _times(block, options, NEEDED)
     spread = SPREAD.search(block)
-    version = NEWEST if spread and "max=" in spread[1] else _version(times)
-    figures, derived = _figures(times, version == OLDEST)
+    figures, derived = _figures(times, LLR_LINE in times and SYMBOLS_LINE not in times)
     trials, decoded = times[RX_LINE].trials, DECODED in block
     figures |= _spread(spread)
-    return Output(figures, derived, trials, int(errors), decoded, version, pool_of(text), float(snr))
+    return Output(figures, derived, trials, int(errors), decoded, pool_of(text), float(snr))
 
 
 def pool_of(text: str) -> str | None:
@@ -136,8 +132,7 @@ def _downlink(block: str, options: Sequence[str], pool: str | None) -> Output:
     times, spread = _times(section, options, (TX_LINE, "DLSCH encoding time")), SPREAD.search(section)
     there = [(name, time.mean_us) for name, time in times.items() if time.trials]
     figures = {DOWNLINK[name]: mean_us for name, mean_us in there if name in DOWNLINK}
-    version = NEWEST if spread and "max=" in spread[1] else None
-    return Output(figures | _spread(spread, "tx"), (), times[TX_LINE].trials, 0, False, version, pool, 0)
+    return Output(figures | _spread(spread, "tx"), (), times[TX_LINE].trials, 0, False, pool, 0)
 
 
 def _times(block: str, options: Sequence[str], needed: Sequence[str]) -> dict[str, _Time]:
@@ -154,17 +149,7 @@ def _times(block: str, options: Sequence[str], needed: Sequence[str]) -> dict[st
     return times
 
 
-def _version(names: Container[str]) -> str | None:
-    if SYMBOLS_LINE not in names:
-        return OLDEST if LLR_LINE in names else None
-    if SEGMENTS_LINE in names:
-        return "2025.w37"
-    if ANTENNAS_LINE in names:
-        return "v2.3.0"
-    return "v2.2.0" if DECODING_LINE in names else "v2.1.0"
-
-
-def _figures(times: dict[str, _Time], is_oldest: bool) -> tuple[dict[str, float], tuple[str, ...]]:
+def _figures(times: dict[str, _Time], is_v2_0: bool) -> tuple[dict[str, float], tuple[str, ...]]:
     """Lines over 0 trials count as not there."""
     slots = times[RX_LINE].trials
     times = {name: time for name, time in times.items() if time.trials}
@@ -172,11 +157,11 @@ def _figures(times: dict[str, _Time], is_oldest: bool) -> tuple[dict[str, float]
     figures = {key: times[name].mean_us for name, key in MEANS.items() if name in times}
     figures |= {key: round(of_slot[name], 2) for name, key in SUMS.items() if name in times}
     derived = {}
-    if is_oldest:  # no line for the symbols, which it processes one after the other
+    if is_v2_0:  # no line for the symbols, which it processes one after the other
         derived[SYMBOLS] = of_slot[PUSCH_LINE] - of_slot[ESTIMATION_LINE]
     elif SYMBOLS not in figures:
         raise OutputError(f"no line {SYMBOLS_LINE!r} with trials")
-    if is_oldest or DECODING_LINE not in times:  # the oldest times only the pushes of the segments
+    if is_v2_0 or DECODING_LINE not in times:  # it times only the pushes of the segments
         derived[DECODING] = of_slot[RX_LINE] - of_slot[PUSCH_LINE] - of_slot.get(UNSCRAMBLING_LINE, 0)
     else:
         figures[DECODING] = times[DECODING_LINE].mean_us
@@ -188,7 +173,7 @@ def _figures(times: dict[str, _Time], is_oldest: bool) -> tuple[dict[str, float]
 
 
 def _spread(match: re.Match[str] | None, of: str = "rx") -> dict[str, float]:
-    """Quantiles are often of an empty list: 0.00. In NEWEST they are multiples of 10 us."""
+    """Quantiles are often of an empty list: 0.00. In the newest they are multiples of 10 us."""
     found = re.findall(rf"(\w+)=({NUMBER})", match[1]) if match else []
     values = ((name, float(value)) for name, value in found)
     return {f"{of}_{name}_us": value for name, value in values

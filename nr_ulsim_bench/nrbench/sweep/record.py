@@ -42,7 +42,6 @@ class What(Strict):
     spin: str | None = None  # off, auto, fixed:N, hot; None: this pool has no pre-wake
     threads: Count  # of the pool; 0: inline
     cpus: Annotated[str, AfterValidator(normal_cpus)] | None = None  # None: not bound
-    seed: Whole | None = None
     at_once: Annotated[Count, Field(ge=2)] | None = None  # side by side, one a CPU; all times are means
     environment: dict[str, str] = {}  # what is set for the run
 
@@ -60,6 +59,7 @@ class Run(What):
     """One run. A run that gave no figures has the reason in `error`."""
 
     format: Literal[1] = 1
+    seed: Whole | None = None  # of older lines, whose environment has it, too
     kind: Kind
     sweep: str  # twelve hex digits that the runs of one plan share
     repeat: Count
@@ -105,7 +105,7 @@ def cores_for(host: Host, cpus: str | None) -> int:
 
 def identity(one: Run | Setting, repeat: int) -> tuple[object, ...]:
     """What two runs of a sweep cannot share: of two such runs the second replaces the first."""
-    same = (one.scenario, one.case, one.options, one.pool, one.spin, one.threads, one.cpus, one.seed)
+    same = (one.scenario, one.case, one.options, one.pool, one.spin, one.threads, one.cpus)
     return (*same, one.at_once, tuple(sorted(one.environment.items())), one.program, repeat)
 
 

@@ -13,23 +13,23 @@ from nrbench import render
 from nrbench.drawing import plain_numbers, plt, save, sns
 from nrbench.host import busy_note
 from nrbench.sweep import tables
-from nrbench.sweep.cells import BOUNDS, OF_CONFIGURATION, Cells, cells_of
+from nrbench.sweep.cells import BOUNDS, CASE, OF_CONFIGURATION, Cells, cells_of
 from nrbench.sweep.configuration import wrong_pools
 from nrbench.sweep.facts import build_text, builds_apart, host_facts, mixtures
 from nrbench.sweep.figures import CPU, TITLES
+from nrbench.sweep.quiet import Case, Quiet, quiet_of
 from nrbench.sweep.runs import Runs, read
 from nrbench.table import Frame
 
 MANY_CASES = 60  # above which none has tables of its own, all hosts counted
 SHORT = 6  # the same for a terminal
-REST = "report.txt and report.html have the tables of each case, of all figures, CPU time, and pre-wake."
+REST = "report.txt and report.html have the tables of each case, of all figures, and CPU time."
 KINDS = {"nr_ulsim": "whole runs of OAI's simulators", "replay": "recorded slots of nr_ulsim on each pool"}
 RATIO = ("ratio", "ratio_low", "ratio_high", "ratio_repeats", "paired", "verdict")
 OF_CELLS = (
     "host", "host_label", "kind", "scenario", "case", "configuration", *OF_CONFIGURATION, "began", "figure",
     "unit", "threads", "cores", "variant", "baseline", "runs", "failed", "median", "half_iqr", "low", "high",
-    "derived", *RATIO, "bound", "over_bound", "parallel_bound", "over_parallel_bound", "first",
-    *(f"modes_{name}" for name in RATIO),
+    "derived", *RATIO, "bound", "over_bound", "parallel_bound", "over_parallel_bound",
 )  # fmt: skip
 NOTES = (
     "In each round every variant runs once at each number of threads, in an order shuffled anew. Ratios are "
@@ -50,11 +50,16 @@ class Content(NamedTuple):
     runs: Runs
     cells: Cells
     cases: list[Frame]
+    quiet: dict[Case, Quiet]
     warnings: list[str]
 
     def shown(self, most: int) -> list[Frame]:
         """Cases with tables of their own."""
         return self.cases if len(self.cases) <= most else []
+
+    def quiet_text(self, of: Frame) -> str:
+        """Of a case whether it was, and by what. Empty: it has no inline runs."""
+        return str(self.quiet.get(tuple(of.iloc[0][CASE]), ""))
 
     @property
     def summary(self) -> list[render.Line]:
@@ -78,7 +83,10 @@ def content_of(runs: Runs, warnings: Sequence[str]) -> Content:
     rest = [f"{len(cases)} cases: of each the figures are in results.csv"] if len(cases) > MANY_CASES else []
     found = [*warnings, *wrong_pools(runs.settings), *_busy(runs), *_merge_notes(runs)]
     found += [*mixtures(runs), *builds_apart(runs), *rest]
-    return Content(runs, cells, cases, found)
+    quiet, labels = quiet_of(runs), {run.host.id: run.host.label for run in runs.settings}
+    noisy = ((labels[case[0]], " / ".join(case[2:4]), of) for case, of in quiet.items() if not of.is_quiet)
+    found += [f"{label}, {name}: {of}" for label, name, of in noisy]
+    return Content(runs, cells, cases, quiet, found)
 
 
 def _merge_notes(runs: Runs) -> Iterator[str]:
@@ -153,8 +161,10 @@ def _sections(content: Content, out: Path | None) -> Iterator[render.Section]:
         if out and has_figures:
             png = out / f"{re.sub(r'[^A-Za-z0-9.]+', '-', name).strip('-.')[:120] or 'case'}.png"
             picture = save(case_figure(content.cells, of), png)
-        made = list(tables.case_tables(content.cells, of, short=not out)) if has_figures or not out else []
-        yield render.Section(tables.case_name(first), made, picture, CASE_NOTE, top)
+        quiet = content.quiet_text(of)
+        more = [quiet] if quiet else []
+        made = list(tables.case_tables(of, more, short=not out)) if has_figures or not out else []
+        yield render.Section(tables.case_name(first), made, picture, f"{CASE_NOTE} {quiet}".strip(), top)
 
 
 def _page(content: Content, out: Path | None) -> render.Page:

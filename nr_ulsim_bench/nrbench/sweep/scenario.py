@@ -166,7 +166,7 @@ def select(cases: str) -> list[Scenario]:
     Scenarios with the wanted cases.
 
     @param cases  names or files of scenarios, separated by commas; SCENARIO:CASE,CASE for some of its cases,
-                  which may be patterns such as mimo.*
+                  which may be patterns such as ul-*
     """
     wanted: dict[str, list[str]] = {}
     scenario = ""

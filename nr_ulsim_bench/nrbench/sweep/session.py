@@ -77,11 +77,11 @@ class Sweep:
 
 def session_of(path: Path, sweep: str, settings: Sequence[Setting]) -> Session[Run]:
     """With the runs that an earlier call took."""
-    planned = {(s.scenario, s.case, s.threads): (s.options, s.seed) for s in settings}
+    planned = {(s.scenario, s.case, s.threads): s.options for s in settings}
 
     def belongs(run: Run) -> bool:
-        own = run.options, run.seed
-        return run.sweep == sweep and planned.get((run.scenario, run.case, run.threads), own) == own
+        own = planned.get((run.scenario, run.case, run.threads), run.options)
+        return run.sweep == sweep and own == run.options
 
     return Session(path, Run.model_dump_json, earlier(path, read_runs, belongs), fails=failure)
 

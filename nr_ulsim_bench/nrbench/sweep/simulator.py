@@ -142,7 +142,7 @@ def _judged(ended: Ended, setting: Setting, build: Build) -> Taken:
         return taken | {"status": "unparsable", "error": str(error)}
     names = ("snr_db", "trials", "errors", "figures", "derived")
     taken |= {name: getattr(output, name) for name in names}
-    taken["build"] = build.model_copy(update={"oai": build.oai or output.oai, "pool": output.pool})
+    taken["build"] = build.model_copy(update={"pool": output.pool})
     if not output.decoded:
         slots = f"{output.errors} of {output.trials} slots"
         return taken | {"error": f"not decoded: {slots} in their first round"}

@@ -7,9 +7,8 @@ from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from nrbench.judge import INTERVAL, NONE, of_cost
+from nrbench.judge import INTERVAL, N_MIN, NONE, of_cost
 from nrbench.render import Line, Table
-from nrbench.sweep.cells import Cells
 from nrbench.sweep.figures import COSTS, CPU, MAIN, RX, TITLES, WHOLE
 from nrbench.sweep.runs import Runs
 from nrbench.sweep.scenario import load, names
@@ -31,8 +30,6 @@ PARALLEL_BOUND = "parallel: the same with the work of inline runs side by side, 
 BELOW_BOUND = "÷ bound below 1: the work took less time in a pool than inline, so the bound is too high here"
 UNPAIRED = "Some ratios compare runs of different rounds, and what changed on the machine between them."
 DERIVED = "† calculated as a difference of figures: the program does not print this one"
-ALL = "all"
-OVER_ALL = f"{ALL}: in each round the geometric mean over the numbers of threads; then the median"
 CAUSES_MAX = SLOWEST_MAX = 20
 RULE = (
     "Each line is for the largest number of threads that does not exceed the cores. In brackets: the 95 % "
@@ -75,7 +72,7 @@ def texts_of(cell: Any) -> dict[str, str]:
     texts = {
         "host": cell.host_label,
         "case": case_name(cell),
-        "threads": f"{cell.threads}{' *' * (cell.threads > cell.cores)}" if cell.threads else ALL,
+        "threads": f"{cell.threads}{' *' * (cell.threads > cell.cores)}",
         "variant": cell.variant + "†" * bool(cell.derived),
         "figure": TITLES.get(cell.figure, cell.figure),
         "median": number(cell.median) if cell.runs else cell.causes or NOTHING,
@@ -119,12 +116,11 @@ def main_figure(of: Frame) -> str:
     return next((whole for whole in WHOLE if whole in there), there[-1] if there else RX)
 
 
-def case_tables(cells: Cells, of: Frame, short: bool = False) -> Iterator[Table]:
-    """Every variant against the old one and the bound: a table a figure, of all main ones and CPU time; then
-    the modes of pre-wake against each other.
+def case_tables(of: Frame, more: Sequence[str] = (), short: bool = False) -> Iterator[Table]:
+    """Every variant against the old one and the bound: a table a figure, of all main ones and CPU time.
 
-    @param of  the case. @param short  for a terminal: the main figure only"""
-    notes = list(case_notes(of))
+    @param of  the case. @param more  notes. @param short  for a terminal: the main figure only"""
+    notes = [*case_notes(of), *more]
     old = of["baseline"].iloc[0]
     figures = [main_figure(of)] if short else compared(of)
     for figure in figures:
@@ -135,7 +131,6 @@ def case_tables(cells: Cells, of: Frame, short: bool = False) -> Iterator[Table]
         title += f", against {against}" if against else ""
         yield shown(title, map(texts_of, cell.itertuples(index=False)), OF_CASE, [*notes, *below], once=1)
         notes = []
-    yield from _modes_tables(cells, of, figures)
 
 
 def is_below_bound(cells: Any) -> Any:
@@ -160,28 +155,6 @@ def case_notes(of: Frame) -> Iterator[str]:
     many = of[of["threads"] > of["cores"]]
     for cores, threads in many.groupby("cores")["threads"].unique().items():
         yield f"* {cores} core{'s' if cores != 1 else ''}: {', '.join(map(str, threads))} threads share them"
-
-
-def _modes_tables(cells: Cells, of: Frame, figures: Sequence[str]) -> Iterator[Table]:
-    """One for each mode but the first."""
-    first = of["first"].iloc[0]
-    names = [str(name) for name in of if str(name).startswith("modes_")]
-    own = {name.removeprefix("modes_"): of[name] for name in names}
-    modes = of.assign(**own, baseline=first)[of["ours"] & of["figure"].isin(figures)]
-    for variant in modes["variant"].unique():
-        if variant == first:
-            continue
-        rows = list(modes[modes["variant"] == variant].itertuples(index=False))
-        for figure in figures:
-            whole = cells.over_all(of, first, variant, figure)
-            if whole:
-                cell = modes[(modes["variant"] == variant) & (modes["figure"] == figure)].head(1)
-                rows += cell.assign(**whole, threads=0).itertuples(index=False)
-        notes = [f"÷ {first}; {SIGN}"]
-        notes += [OVER_ALL] if rows[-1].threads == 0 else []
-        title = f"Pre-wake: {variant} against {first}"
-        heads = {RATIO[0]: f"÷ {first}"}
-        yield shown(title, map(texts_of, rows), ("threads", "figure", *RATIO), notes, 1, heads)
 
 
 def failures(runs: Runs) -> Iterator[Table]:
@@ -233,7 +206,9 @@ def _sentence(cell: Any, of: Frame) -> str:
     if cell.baseline not in (None, cell.variant):
         words = Counter(map(word, of.loc[of["variant"] == cell.variant, "verdict"]))
         counts = ", ".join(f"{name} {count} of {words.total()}" for name, count in words.items())
-        ratio = f"{factor(cell.ratio)} {interval_text(cell.ratio_low, cell.ratio_high)}"
+        limits = interval_text(cell.ratio_low, cell.ratio_high)
+        limits = f"(fewer than {N_MIN} rounds: no interval)" if limits == NOTHING else limits
+        ratio = f"{factor(cell.ratio)} {limits}" if _is_there(cell.ratio) else "no ratio"
         parts.append(f"÷ {cell.baseline} {ratio}, {word(cell.verdict)} (all threads: {counts})")
     over = {"bound": cell.over_bound, "parallel": cell.over_parallel_bound}
     return "; ".join(parts + [f"÷ {name} {value:.2f}" for name, value in over.items() if _is_there(value)])
