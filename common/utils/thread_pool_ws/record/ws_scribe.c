@@ -102,7 +102,7 @@ static void enter_journal(const entry_t *entry)
 /// State of the scribe between its passes. Times are of CLOCK_MONOTONIC: the rings' clock may begin anew when
 /// the machine was suspended.
 typedef struct {
-  uint64_t place; ///< of the next late burst
+  uint64_t place; ///< all late bursts before it are done
   uint64_t watch_ns; ///< when it looks at the quota
   uint64_t throttled, quota_ns; ///< when the quota was last seen to be used up; 0 = never
   uint64_t sleeps, rested_ns; ///< of it so far; and when the last one has ended, of the rings' clock
@@ -136,6 +136,7 @@ static void examine_one(entry_t *entry)
   const uint64_t over_ns = burst->end - burst->begin - burst->limit;
   add_what_is_known(burst);
   ws_path_blame(burst);
+  const bool is_whole = part[WS_CAUSE_UNSEEN] == 0;
   for (uint32_t i = 0; i < WS_CAUSES; i++)
     part[i] = (uint64_t)((double)part[i] / (double)burst->sum * (double)over_ns);
   if (ws_stat_load(&entry->ledger->pool) == burst->pool)
@@ -143,25 +144,36 @@ static void examine_one(entry_t *entry)
   if (ws_file_folder()[0])
     enter_journal(entry);
   WS_PROBE(late_burst, NULL, (uint32_t)burst->pool, ws_cause_name(burst->cause), over_ns);
-  if (over_ns > kept.over_ns && burst->usual != burst->limit) {
+  if (over_ns > kept.over_ns && burst->usual != burst->limit && is_whole) { // else its window would be empty
     kept.over_ns = over_ns;
     kept.since_ns = burst->begin;
   }
 }
 
+/// Examine late bursts, the newest first: after a time without a CPU these still have their events.
 /// @param places  late bursts so far
 static void examine(uint64_t places, uint64_t until_cpu_ns)
 {
+  static uint64_t examined[WS_LATE_BURSTS]; // places + 1
+  uint64_t place = places, next = places;
   kept.over_ns = 0;
   if (places - kept.place > WS_LATE_BURSTS)
     kept.place = places - WS_LATE_BURSTS; // the others were overwritten
-  for (; kept.place < places && own_cpu_ns() < until_cpu_ns; kept.place++) {
+  for (; place > kept.place; place--) {
+    uint64_t *const last = &examined[(place - 1) % WS_LATE_BURSTS];
     entry_t entry;
-    if (read_entry(kept.place, &entry))
+    if (*last == place)
+      continue;
+    if (own_cpu_ns() >= until_cpu_ns)
+      return;
+    if (read_entry(place - 1, &entry)) {
       examine_one(&entry);
-    else if (kept.place + WS_LATE_BURSTS / 2 > ws_stat_load(&own.places))
-      break; // it is being written
+      *last = place;
+    } else if (place + WS_LATE_BURSTS / 2 > ws_stat_load(&own.places)) {
+      next = place - 1; // it is being written
+    }
   }
+  kept.place = next;
 }
 
 /// Has the quota of a control group been used up since the last look?
