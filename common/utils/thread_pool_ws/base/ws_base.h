@@ -93,6 +93,12 @@ ws_misuse(const char *call, const char *what, ...)
 #define WS_CHANGES(table, from, to) WS_ASSERT((table)[from] & WS_TO(to))
 #endif
 
+/// @return the smaller one
+static inline uint64_t ws_least(uint64_t one, uint64_t other)
+{
+  return one < other ? one : other;
+}
+
 // Structures that callers of an older or newer version declare: fields are only appended, so the shorter one
 // is the beginning of the longer one.
 

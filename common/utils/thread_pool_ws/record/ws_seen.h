@@ -51,12 +51,6 @@ static inline bool ws_seen_sleeps(const ws_event_ring_t *ring, const ws_seen_t *
   return it->kind == WS_NOTE_SLEEP || (ends && !it->inside && ws_stat_load(&ring->who) == 0);
 }
 
-/// @return the smaller one
-static inline uint64_t ws_least(uint64_t one, uint64_t other)
-{
-  return one < other ? one : other;
-}
-
 /// @return a place for that key among 1 << @p bits
 static inline uint32_t ws_hash(uint64_t key, uint32_t bits)
 {
