@@ -99,6 +99,12 @@ static inline uint64_t ws_least(uint64_t one, uint64_t other)
   return one < other ? one : other;
 }
 
+/// @return how much @p value is above another one
+static inline uint64_t ws_above(uint64_t value, uint64_t other)
+{
+  return value > other ? value - other : 0;
+}
+
 // Structures that callers of an older or newer version declare: fields are only appended, so the shorter one
 // is the beginning of the longer one.
 

@@ -23,7 +23,7 @@ extern "C" {
 
 /// A late burst or phase, once it is examined, or cannot be. Times without another word are lengths.
 typedef struct {
-  uint64_t end_ns; ///< when it ended, of the process's own clock, which is not CLOCK_MONOTONIC
+  uint64_t end_ns; ///< when it ended, of CLOCK_MONOTONIC
   uint64_t real_ns; ///< the same of CLOCK_REALTIME
   uint64_t length_ns, limit_ns;
   uint64_t key; ///< what bursts of one kind share

@@ -90,7 +90,7 @@ static bool jump(path_t *path, uint64_t since)
   const uint64_t who = ws_stat_load(&ws_ring(path->number)->who);
   const bool was_told = (joins && go_to_last(path, WS_NOTE_RAN, to.address, since))
                         || (wakes && go_to_last(path, WS_NOTE_WAKE, who, since));
-  const uint64_t took = ws_clock_since(path->to.ns, to.ns);
+  const uint64_t took = ws_above(to.ns, path->to.ns);
   if (was_told)
     add(path, ws_work_is_taken(took) ? WS_CAUSE_NO_CPU : WS_CAUSE_WAKE,
         ws_above(took, ws_hint_load(&ws_rings.wake_ns)));
@@ -111,7 +111,7 @@ static void end_task(path_t *path, const ws_seen_t *it, uint64_t task)
     burst->func = it->address;
     burst->task_tid = ws_stat_load(&ws_ring(path->number)->tid);
   }
-  burst->start = ws_clock_since(burst->begin, it->ns);
+  burst->start = ws_above(it->ns, burst->begin);
   path->task = 0;
 }
 
@@ -120,8 +120,7 @@ static void step(path_t *path, ws_seen_t it)
 {
   const ws_late_burst_t *burst = path->burst;
   const ws_event_ring_t *ring = ws_ring(path->number);
-  const uint64_t since = it.ns > burst->begin ? it.ns : burst->begin,
-                 length = ws_clock_since(since, path->to.ns);
+  const uint64_t since = it.ns > burst->begin ? it.ns : burst->begin, length = ws_above(path->to.ns, since);
   const bool waits = it.kind == WS_NOTE_JOIN || it.kind == WS_NOTE_RAN || it.kind == WS_NOTE_UNPARK;
   const uint32_t to = path->to.kind;
   const bool is_guard = ring != burst->ring && ws_stat_load(&ring->who) == 0 && it.kind != WS_NOTE_PUSH;

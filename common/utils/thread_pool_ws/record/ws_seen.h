@@ -57,12 +57,6 @@ static inline uint32_t ws_hash(uint64_t key, uint32_t bits)
   return (uint32_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> (64 - bits));
 }
 
-/// @return how much @p value is above the usual
-static inline uint64_t ws_above(uint64_t value, uint64_t usual)
-{
-  return value > usual ? value - usual : 0;
-}
-
 /// @return what is learnt, nearer to a value: to the quantile up / (up + down). 0 = no value
 static inline uint64_t ws_follow(uint64_t learnt, uint64_t value, uint32_t up, uint32_t down)
 {
