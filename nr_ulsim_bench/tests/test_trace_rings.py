@@ -113,15 +113,6 @@ def test_repeated_slots_are_whole_also_if_the_first_event_is_in_one(tmp_path):
     assert {window.kind: window.is_valid for window in process.windows} == {"slot": False, "phase": True}
 
 
-def test_an_error_of_the_clocks_rate_is_known_from_its_begin(tmp_path):
-    path = record(tmp_path, ring(JOINER, 7), own_ns=10**10 + 1000) / "tpool-ws-7-1.record"
-    data = bytearray(path.read_bytes())
-    struct.pack_into("<2Q", data, HEAD.size, 1000, REAL_NS - 10**10 - 10**5)  # 10 ppm too slow
-    path.write_bytes(data)
-    ((*_, table, _, _, _),) = Record(tmp_path).processes()
-    assert table.time.min() == REAL_NS - 10**10 - 10**5
-
-
 def test_of_a_killed_process_it_says_until_when_it_has_events(tmp_path):
     record(tmp_path, ring(JOINER, 7), until_ns=2 * 10**9 + 1000)
     record(tmp_path, ring(JOINER, 7), until_ns=1, name="tpool-ws-7-1.record.0")  # a copy says nothing

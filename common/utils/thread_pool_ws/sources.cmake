@@ -26,7 +26,6 @@ set(WS_CORE_SOURCES
   trace/ws_probe.c
   trace/ws_traced.c
   record/ws_burst.c
-  record/ws_clock.c
   record/ws_file.c
   record/ws_flight.c
   record/ws_folder.c

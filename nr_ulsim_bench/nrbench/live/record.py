@@ -30,7 +30,6 @@ BURSTS_AT, MINUTE_AT = ROWS_AT + ROWS * MINUTE_BYTES, struct.calcsize("7Q7I")  #
 
 MAGIC, HEAD = b"WSREC005", struct.Struct("<8s2I4Q")
 MAPS, RINGS_AT = 4096, 4096 + (1 << 17)
-ERROR_MAX = 1e-3
 ENDED = (1 << 64) - 1  # an until_ns: the process has ended
 RING, RINGS, EVENTS, EVENTS_AT = struct.Struct("<3Q16s"), 1024, 4096, 1024
 RING_BYTES = EVENTS_AT + 16 * EVENTS
@@ -123,7 +122,7 @@ class Ring(NamedTuple):
 
 
 class Piece:
-    """A record, or a window of one. Times are of the process's own clock; offset_ns: from it to the epoch.
+    """A record, or a window of one. Times are of CLOCK_MONOTONIC; offset_ns: from it to the epoch.
 
     life      what the names of a life's files begin with
     until_ns  of a record: until then it has all events that were not overwritten; ENDED"""
@@ -131,7 +130,7 @@ class Piece:
     def __init__(self, path: str) -> None:
         self.path, self.life = path, os.path.basename(path).partition(".record")[0]
         with opened(path) as (read, about):
-            self.size, self.mtime, head = about.st_size, about.st_mtime, read(HEAD.size + 16, 0)
+            self.size, self.mtime, head = about.st_size, about.st_mtime, read(HEAD.size, 0)
             self.maps = read(RINGS_AT - MAPS, MAPS).partition(b"\0")[0].decode(errors="replace")
         magic, self.pid, self.asked, own_ns, real_ns, self.until_ns, self.since_ns = HEAD.unpack_from(head)
         for field, value, is_good in (
@@ -141,11 +140,6 @@ class Piece:
             if not is_good:
                 raise self.wrong(f"{field}: {value!r}")
         self.own_ns, self.real_ns, self.offset_ns = int(own_ns), int(real_ns), int(real_ns - own_ns)
-        # By how much that clock is too slow: its rate was measured in 4 ms. The wall clock may have been set.
-        begin_own_ns, begin_real_ns = struct.unpack_from("<2Q", head, HEAD.size)
-        past_ns = own_ns - begin_own_ns
-        error = (real_ns - begin_real_ns) / past_ns - 1 if begin_own_ns > 0 < past_ns else 0.0
-        self.error = error if abs(error) < ERROR_MAX else 0.0
         self.rings_end = RINGS_AT + min(self.asked, RINGS) * RING_BYTES
 
     def wrong(self, what: str) -> LiveError:

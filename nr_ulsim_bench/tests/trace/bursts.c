@@ -9,7 +9,6 @@
 #include "pool/ws_process.h"
 #include "pool/ws_types.h"
 #include "record/ws_burst.c"
-#include "record/ws_clock.h"
 #include "record/ws_late.h"
 #include "record/ws_ledgers.h"
 #include "record/ws_rings.h"
@@ -22,7 +21,6 @@
 enum { THREADS = 16 };
 
 struct ws_rings_s ws_rings = {.count = {THREADS}};
-struct ws_clock_s ws_clock; // it does not count
 ws_event_ring_t ws_ring_none;
 _Thread_local WS_FOR_FIBERS ws_self_t ws_self_state;
 static ws_event_ring_t ring[THREADS];

@@ -93,6 +93,18 @@ ws_misuse(const char *call, const char *what, ...)
 #define WS_CHANGES(table, from, to) WS_ASSERT((table)[from] & WS_TO(to))
 #endif
 
+/// @return the smaller one
+static inline uint64_t ws_least(uint64_t one, uint64_t other)
+{
+  return one < other ? one : other;
+}
+
+/// @return how much @p value is above another one
+static inline uint64_t ws_above(uint64_t value, uint64_t other)
+{
+  return value > other ? value - other : 0;
+}
+
 // Structures that callers of an older or newer version declare: fields are only appended, so the shorter one
 // is the beginning of the longer one.
 

@@ -217,7 +217,7 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
   join.wait.group = goal->tag;
   join.wait.is_event = !goal->group;
   join.wait.is_timed = goal->until_ns != 0;
-  join.wait.hid = join.wait.has_looked = false;
+  join.wait.has_hidden = join.wait.has_looked = false;
   join.helps = false;
   ws_self_t *self = ws_self();
   __asm__("" : "+r"(self)); // in a shared library its address costs a call: it is computed once
@@ -243,9 +243,9 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
     while (has_pool && (goal->group ? ws_group_units(goal->group) != join.units : !is_reached(goal))
            && !is_overdue(goal)) {
       const bool found = ws_next(&join.search, WS_NEXT_GROUP, &join.task);
-      if (WS_UNLIKELY(join.wait.hid)) {
+      if (WS_UNLIKELY(join.wait.has_hidden)) {
         ws_fill_slot(pool, join.search.here); // a worker may have gone to sleep meanwhile
-        join.wait.hid = false;
+        join.wait.has_hidden = false;
       }
       if (!found)
         break;

@@ -21,9 +21,9 @@ extern "C" {
 #define WS_JOURNAL_ROWS 10080u ///< minutes of a week
 #define WS_JOURNAL_CAUSES 16u ///< room for causes
 
-/// A late burst or phase, once it is examined. Times without another word are lengths.
+/// A late burst or phase, once it is examined, or cannot be. Times without another word are lengths.
 typedef struct {
-  uint64_t end_ns; ///< when it ended, of the process's own clock, which is not CLOCK_MONOTONIC
+  uint64_t end_ns; ///< when it ended, of CLOCK_MONOTONIC
   uint64_t real_ns; ///< the same of CLOCK_REALTIME
   uint64_t length_ns, limit_ns;
   uint64_t key; ///< what bursts of one kind share
@@ -45,8 +45,8 @@ typedef struct {
   uint64_t number; ///< since 1970, from 1
   uint64_t real_ns; ///< when it was last written, of CLOCK_REALTIME
   uint64_t bursts, late;
-  /// Of the late ones; the others have neither parts nor an entry. It counts by their ends, late up to 0.2 s
-  /// later, so that of two minutes one may have more and the other less.
+  /// Of the late ones; of the others the newest have parts, and entries of cause WS_CAUSE_UNSEEN. It counts by
+  /// their ends, late up to 0.2 s later, so that of two minutes one may have more and the other less.
   uint64_t examined;
   uint64_t worst_ns; ///< over the limit
   uint64_t entries; ///< of late bursts that it has

@@ -33,7 +33,7 @@ typedef enum {
   WS_CAUSE_SERIAL, ///< threads that push, outside tasks and waits
   WS_CAUSE_STARTED_LATE, ///< the first push of a phase came later than usual
   WS_CAUSE_UNKNOWN,
-  WS_CAUSE_UNSEEN, ///< not examined yet, or bursts were late faster than that could be done
+  WS_CAUSE_UNSEEN, ///< not examined yet, or its events were overwritten before that could be done
   WS_CAUSES
 } ws_cause_t;
 

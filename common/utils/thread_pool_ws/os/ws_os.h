@@ -47,6 +47,8 @@ bool ws_os_read_list(const char *path, ws_cpuset_t *set);
 uint64_t ws_os_now_ns(void);
 /// The wall clock, which may be set.
 uint64_t ws_os_real_ns(void);
+/// Both at one time: of several tries the shortest counts, as other threads may have the CPU in the middle.
+void ws_os_clocks(uint64_t *now_ns, uint64_t *real_ns);
 /// @return whether thread @p tid of this process sleeps in the kernel right now; false if unknown
 bool ws_os_thread_sleeps(int32_t tid);
 /// @return the CPU on which thread @p tid of this process runs, or ran last, + 1; 0 = not known

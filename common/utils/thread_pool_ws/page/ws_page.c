@@ -39,7 +39,7 @@ _Static_assert(offsetof(ws_page_t, request) == 88 && offsetof(ws_page_t, part) =
 #define LINE 400u ///< of the log
 
 /// What the guard of a pool with a page remembers: nothing that stands there is believed.
-struct ws_page_its_s {
+struct ws_page_memory_s {
   uint32_t place; ///< of its part
   uint64_t next_ns; ///< when it writes again
   bool is_unseen; ///< there is no file, and a warning said so
@@ -136,15 +136,15 @@ static void make_page(uint64_t number)
 }
 
 /// @return why there is no file with room for the part; NULL = there is
-static const char *open_page(struct ws_page_its_s *its)
+static const char *open_page(struct ws_page_memory_s *memory)
 {
-  const size_t at = offsetof(ws_page_t, part[its->place]), bytes = sizeof(its->part);
+  const size_t at = offsetof(ws_page_t, part[memory->place]), bytes = sizeof(memory->part);
   struct statfs system;
   if (statfs(FOLDER, &system) != 0 || system.f_type != TMPFS_MAGIC)
     return "no tmpfs, and a disk may let a write wait. In Kubernetes: an emptyDir with medium: Memory";
   if (!ws_held_file_may_have(at + bytes))
     return strerror(errno);
-  own.head.pools = own.head.pools > its->place ? own.head.pools : its->place + 1;
+  own.head.pools = own.head.pools > memory->place ? own.head.pools : memory->place + 1;
   if (!own.path[0]) // not in a guard, which has other things to do
     sweep();
   for (uint32_t i = 0; i < TRIES && !own.lock; i++)
@@ -153,7 +153,7 @@ static const char *open_page(struct ws_page_its_s *its)
   const bool is_there = own.lock && put(0, &own.head, sizeof(own.head))
                         && fallocate(own.file, 0, (off_t)at, (off_t)bytes) == 0
                         && pread(own.file, &before, sizeof(before), (off_t)at) == sizeof(before);
-  its->part.sequence = its->part.sequence ? its->part.sequence : before & ~1u;
+  memory->part.sequence = memory->part.sequence ? memory->part.sequence : before & ~1u;
   return is_there ? NULL : strerror(errno);
 }
 
@@ -218,14 +218,14 @@ static const char *apply(struct ws_pool_s *pool, uint32_t what, const ws_page_se
 static void change(struct ws_pool_s *pool, const ws_page_request_t *request, const char *how,
                    const char *copy_failed)
 {
-  struct ws_page_its_s *its = pool->live.its;
-  ws_page_known_t *known = &its->part.known;
+  struct ws_page_memory_s *memory = pool->live.memory;
+  ws_page_known_t *known = &memory->part.known;
   char was[TEXT], is[TEXT];
   known->was = in_force(pool);
   const char *why = apply(pool, request->what, &request->wanted, copy_failed);
   known->is = in_force(pool);
   snprintf(known->reason, sizeof(known->reason), "%s", why ? why : "");
-  snprintf(its->line, LINE, "pool %s, %s process %u (%s): %s%s%s", known->name, how, request->pid,
+  snprintf(memory->line, LINE, "pool %s, %s process %u (%s): %s%s%s", known->name, how, request->pid,
            request->who, why ? "refused" : settings_text(was, &known->was), why ? ": " : " -> ",
            why ? why : settings_text(is, &known->is));
 }
@@ -240,13 +240,13 @@ static bool lock_byte(int what, short kind, uint32_t byte)
 
 /// @param request  a new one to the pool; else its number is 0
 /// @return false: the file was cut short
-static bool read_request(const struct ws_page_its_s *its, ws_page_request_t *request)
+static bool read_request(const struct ws_page_memory_s *memory, ws_page_request_t *request)
 {
   struct {
     ws_page_head_t head;
     ws_page_request_t request;
   } top;
-  const ws_page_known_t *known = &its->part.known;
+  const ws_page_known_t *known = &memory->part.known;
   if (pread(own.file, &top, sizeof(top), 0) != sizeof(top) || top.head.magic != WS_PAGE_MAGIC)
     return false;
   *request = top.request;
@@ -274,15 +274,15 @@ static void sum_rest(const struct ws_pool_s *pool, ws_page_part_t *part)
 }
 
 /// @return false: errno says why
-static bool write_part(const struct ws_pool_s *pool, struct ws_page_its_s *its)
+static bool write_part(const struct ws_pool_s *pool, struct ws_page_memory_s *memory)
 {
-  ws_page_part_t *part = &its->part;
+  ws_page_part_t *part = &memory->part;
   part->known.real_ns = ws_os_real_ns();
   part->known.is = in_force(pool);
   ws_pool_ledger_sized(pool, (ws_ledger_t *)part->ledger, sizeof(part->ledger));
   const ws_histogram_t *ends = ws_flight_ends(pool);
   for (uint32_t i = 0; i < WS_HISTOGRAM_BUCKETS; i++) {
-    part->starts[i] = ws_stat_load(&its->starts.count[i]);
+    part->starts[i] = ws_stat_load(&memory->starts.count[i]);
     part->ends[i] = ends ? ws_stat_load(&ends->count[i]) : 0;
   }
   ws_pool_prewake_stats(pool, &part->prewake);
@@ -294,7 +294,7 @@ static bool write_part(const struct ws_pool_s *pool, struct ws_page_its_s *its)
     part->worker[i].tid = ws_tid(pool->worker[i]);
     part->worker[i].cpu = (int32_t)ws_hint_load(&pool->worker[i]->seen_cpu) - 1;
   }
-  const size_t at = offsetof(ws_page_t, part[its->place]);
+  const size_t at = offsetof(ws_page_t, part[memory->place]);
   const uint32_t even = part->sequence + 2;
   part->sequence++; // odd, in the part, too
   const bool is_put = put(at, part, sizeof(even)) && put(at, part, sizeof(*part));
@@ -305,13 +305,13 @@ static bool write_part(const struct ws_pool_s *pool, struct ws_page_its_s *its)
 /// See whether who holds the pool is still there; else take a new request.
 static void take_request(struct ws_pool_s *pool)
 {
-  struct ws_page_its_s *its = pool->live.its;
-  ws_page_known_t *known = &its->part.known;
+  struct ws_page_memory_s *memory = pool->live.memory;
+  ws_page_known_t *known = &memory->part.known;
   ws_page_request_t request;
-  const bool is_there = read_request(its, &request) && !lock_byte(F_OFD_GETLK, F_WRLCK, WS_PAGE_ASKER);
-  if (known->held && !(is_there && request.session == its->hold.session)) {
+  const bool is_there = read_request(memory, &request) && !lock_byte(F_OFD_GETLK, F_WRLCK, WS_PAGE_ASKER);
+  if (known->held && !(is_there && request.session == memory->hold.session)) {
     known->held = 0;
-    change(pool, &its->hold, "no longer held by", NULL);
+    change(pool, &memory->hold, "no longer held by", NULL);
   } else if (is_there && request.number != 0) {
     const uint64_t key = request.session ^ (uint64_t)request.number << 32;
     const char *copy_failed = request.what & WS_PAGE_RECORD ? ws_flight_copy(key) : NULL;
@@ -321,9 +321,9 @@ static void take_request(struct ws_pool_s *pool)
     change(pool, &request, "asked by", copy_failed);
     if (!(request.what & WS_PAGE_HOLD) || known->reason[0])
       return;
-    request.what |= known->held ? its->hold.what : 0;
-    request.wanted = known->held ? its->hold.wanted : known->was;
-    its->hold = request;
+    request.what |= known->held ? memory->hold.what : 0;
+    request.wanted = known->held ? memory->hold.wanted : known->was;
+    memory->hold = request;
     known->held = 1;
   }
 }
@@ -331,21 +331,21 @@ static void take_request(struct ws_pool_s *pool)
 /// @return why the pool's part is not written; NULL = it is
 static const char *look_into(struct ws_pool_s *pool)
 {
-  struct ws_page_its_s *its = pool->live.its;
+  struct ws_page_memory_s *memory = pool->live.memory;
   ws_page_request_t request = {0};
   if (own.ended)
     return NULL;
-  const bool is_whole = names() > 0 && read_request(its, &request);
+  const bool is_whole = names() > 0 && read_request(memory, &request);
   if (!is_whole) // systemd has removed it at a logout, or the user did
     remove_page();
-  const char *why = is_whole && its->part.sequence ? NULL : open_page(its);
-  const bool is_due = request.number != 0 || its->part.known.held;
+  const char *why = is_whole && memory->part.sequence ? NULL : open_page(memory);
+  const bool is_due = request.number != 0 || memory->part.known.held;
   if (why)
     return why;
   const bool takes = is_due && lock_byte(F_OFD_SETLK, F_WRLCK, WS_PAGE_TAKE); // else it is being written
   if (takes)
     take_request(pool);
-  if (!write_part(pool, its))
+  if (!write_part(pool, memory))
     why = strerror(errno);
   if (takes)
     lock_byte(F_OFD_SETLK, F_UNLCK, WS_PAGE_TAKE);
@@ -355,41 +355,42 @@ static const char *look_into(struct ws_pool_s *pool)
 /// After each sleep of the guard.
 static void look(struct ws_pool_s *pool)
 {
-  struct ws_page_its_s *its = pool->live.its;
+  struct ws_page_memory_s *memory = pool->live.memory;
   const uint64_t now_ns = ws_os_now_ns();
-  if (now_ns < its->next_ns || pthread_mutex_trylock(&own.mutex) != 0)
+  if (now_ns < memory->next_ns || pthread_mutex_trylock(&own.mutex) != 0)
     return;
-  its->line[0] = '\0';
-  its->part.known.written_ns = now_ns;
-  const char *why = its->place < WS_PAGE_POOLS ? look_into(pool) : "it has room for 1024 pools";
-  const bool is_news = its->is_unseen != (why != NULL);
+  memory->line[0] = '\0';
+  memory->part.known.written_ns = now_ns;
+  const char *why = memory->place < WS_PAGE_POOLS ? look_into(pool) : "it has room for 1024 pools";
+  const bool is_news = memory->is_unseen != (why != NULL);
   if (is_news) {
     own.head.unseen += why ? 1 : UINT32_MAX;
-    memcpy(own.head.unseen_name, its->part.known.name, sizeof(own.head.unseen_name));
+    memcpy(own.head.unseen_name, memory->part.known.name, sizeof(own.head.unseen_name));
     put(0, &own.head, sizeof(own.head));
   }
   pthread_mutex_unlock(&own.mutex);
-  its->next_ns = now_ns + (why ? AGAIN_NS : WS_PAGE_NS);
+  memory->next_ns = now_ns + (why ? AGAIN_NS : WS_PAGE_NS);
   if (why && is_news)
-    ws_warn(&pool->settings, "live=1: tpool-ws does not see pool %s: " FOLDER ": %s", its->part.known.name,
+    ws_warn(&pool->settings, "live=1: tpool-ws does not see pool %s: " FOLDER ": %s", memory->part.known.name,
             why);
-  its->is_unseen = why;
-  if (its->line[0])
-    ws_warn(&pool->settings, "%s", its->line);
+  memory->is_unseen = why;
+  if (memory->line[0])
+    ws_warn(&pool->settings, "%s", memory->line);
 }
 
 void ws_page_begin(struct ws_pool_s *pool)
 {
-  struct ws_page_its_s *its = pool->settings.live && pool->workers > 0 ? calloc(1, sizeof(*its)) : NULL;
-  if (!its)
+  struct ws_page_memory_s *memory =
+      pool->settings.live && pool->workers > 0 ? calloc(1, sizeof(*memory)) : NULL;
+  if (!memory)
     return;
-  its->part.known.id = pool->id;
-  snprintf(its->part.known.name, sizeof(its->part.known.name), "%s", pool->settings.name);
-  pool->live = (ws_live_t){look, WS_PAGE_NS, &its->starts, its};
+  memory->part.known.id = pool->id;
+  snprintf(memory->part.known.name, sizeof(memory->part.known.name), "%s", pool->settings.name);
+  pool->live = (ws_live_t){look, WS_PAGE_NS, &memory->starts, memory};
   lock_own();
-  while (own.used[its->place])
-    its->place++;
-  own.used[its->place] = its->place < WS_PAGE_POOLS;
+  while (own.used[memory->place])
+    memory->place++;
+  own.used[memory->place] = memory->place < WS_PAGE_POOLS;
   own.pools++;
   pthread_mutex_unlock(&own.mutex);
   look(pool); // until the guard's first
@@ -397,17 +398,17 @@ void ws_page_begin(struct ws_pool_s *pool)
 
 void ws_page_end(struct ws_pool_s *pool)
 {
-  struct ws_page_its_s *its = pool->live.its;
-  if (!its)
+  struct ws_page_memory_s *memory = pool->live.memory;
+  if (!memory)
     return;
   lock_own();
-  own.used[its->place] = false;
-  own.head.unseen -= its->is_unseen;
+  own.used[memory->place] = false;
+  own.head.unseen -= memory->is_unseen;
   if (--own.pools == 0)
     remove_page();
-  put(offsetof(ws_page_t, part[its->place].known.id), &(uint64_t){0}, sizeof(uint64_t));
+  put(offsetof(ws_page_t, part[memory->place].known.id), &(uint64_t){0}, sizeof(uint64_t));
   put(0, &own.head, sizeof(own.head));
   pthread_mutex_unlock(&own.mutex);
   pool->live = (ws_live_t){0};
-  free(its);
+  free(memory);
 }

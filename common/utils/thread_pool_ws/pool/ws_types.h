@@ -123,7 +123,7 @@ typedef struct {
   void (*look)(struct ws_pool_s *pool); ///< the guard's, after each of its sleeps
   uint64_t sleep_ns; ///< the guard sleeps no longer; 0 = without a limit
   ws_histogram_t *starts; ///< lateness of starts
-  struct ws_page_its_s *its; ///< private to page/
+  struct ws_page_memory_s *memory; ///< private to page/
 } ws_live_t;
 
 struct ws_pool_s {

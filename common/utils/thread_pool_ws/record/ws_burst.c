@@ -26,7 +26,7 @@ static void note_begin(ws_event_ring_t *ring)
   if (ring->depth > 0 || ring->span.has_note || ring->span.in == WS_IN_NOTHING)
     return;
   ring->span.has_note = true;
-  note_used(ring, ws_clock_ns());
+  note_used(ring, ws_os_now_ns());
 }
 
 /// Of what has ended. Numbers of tasks that differ by less than an eighth or so are one kind.
@@ -61,8 +61,7 @@ static void end_burst(ws_event_ring_t *ring, uint64_t now_ns)
     return;
   const uint64_t given_ns = ws_hint_load(&span->ledger->deadline_ns);
   const bool learns = learnt->count++ < LEARNS;
-  const uint64_t length = ws_clock_since(span->begin, now_ns),
-                 usual = learns ? UINT64_MAX / 2 : learnt->length;
+  const uint64_t length = ws_above(now_ns, span->begin), usual = learns ? UINT64_MAX / 2 : learnt->length;
   const bool is_given = given_ns != 0 && given_ns != WS_DEADLINE_AUTO;
   const uint64_t limit = is_given ? given_ns : usual + usual / 4;
   ws_ledger_burst(span->ledger, length > limit ? length - limit : 0);
@@ -107,7 +106,7 @@ static void note_push(ws_event_ring_t *ring, const struct ws_pool_s *pool, uint6
 {
   ws_span_t *span = &ring->span;
   note_begin(ring); // of its burst before the second push: two system calls would make the first one late
-  const uint64_t now_ns = add_to_last(ring, group) ? 0 : ws_clock_ns(); // 0: its burst has begun
+  const uint64_t now_ns = add_to_last(ring, group) ? 0 : ws_os_now_ns(); // 0: its burst has begun
   if (now_ns != 0)
     ws_ring_put(ring, now_ns, WS_NOTE_PUSH, 1, group);
   if (ring->depth > 0)
@@ -147,13 +146,13 @@ void ws_burst_note(const struct ws_pool_s *pool, ws_note_t kind, uint32_t small,
     note_push(ring, pool, address, func);
     return;
   }
-  const uint64_t now_ns = ws_clock_ns();
+  const uint64_t now_ns = ws_os_now_ns();
   if (kind == WS_NOTE_RUN || kind == WS_NOTE_RAN) {
     note_task(ring, now_ns, kind, small, address);
     return;
   }
   if (kind == WS_NOTE_USED) { // a worker has no task
-    if (ws_clock_since(ring->noted.ns, now_ns) > NOTE_NS)
+    if (ws_above(now_ns, ring->noted.ns) > NOTE_NS)
       note_used(ring, now_ns);
     return;
   }
@@ -161,7 +160,7 @@ void ws_burst_note(const struct ws_pool_s *pool, ws_note_t kind, uint32_t small,
   if (kind == WS_NOTE_SLEEP) {
     ring->noted.asleep_since = now_ns;
   } else if (kind == WS_NOTE_SLEPT) {
-    ring->noted.asleep_ns += ws_clock_since(ring->noted.asleep_since, now_ns);
+    ring->noted.asleep_ns += ws_above(now_ns, ring->noted.asleep_since);
     ring->noted.waits++;
   }
   if (kind == WS_NOTE_UNPARK && address > RISEN_NS) // else its timer had woken it

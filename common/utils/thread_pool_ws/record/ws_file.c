@@ -62,9 +62,8 @@ void ws_file_begin(const ws_settings_t *settings)
   ws_ledgers_sum(&own.bursts, &own.late);
   memcpy(own.head.magic, "WSREC005", sizeof(own.head.magic));
   own.head.pid = ws_rings.pid;
-  ws_clock_pair(&own.head.own_ns, &own.head.real_ns);
-  own.head.until_ns = own.head.begin_own_ns = own.head.own_ns;
-  own.head.begin_real_ns = own.head.real_ns;
+  ws_os_clocks(&own.head.own_ns, &own.head.real_ns);
+  own.head.until_ns = own.head.own_ns;
   snprintf(in->like, sizeof(in->like), "tpool-ws-%s[-.]*", program);
   snprintf(in->own, sizeof(in->own), "tpool-ws-%s-%u-%llu", program, own.head.pid,
            (unsigned long long)own.head.real_ns);
@@ -139,7 +138,7 @@ static uint64_t note_before(const ws_event_ring_t *ring, uint64_t at, uint64_t f
 }
 
 /// @param written  what the file has of it; then also what is new
-/// @param since_ns  of the rings' clock: without the events before, but from a note on
+/// @param since_ns  without the events before, but from a note on
 static bool put_ring(int file, uint32_t number, written_t *written, uint64_t since_ns)
 {
   const ws_event_ring_t *ring = ws_ring(number);
@@ -217,7 +216,7 @@ static bool put_rings(int file, bool is_window, uint64_t since_ns)
   }
   own.head.rings = without > 0 ? WS_RINGS + without : count;
   own.head.since_ns = since_ns;
-  ws_clock_pair(&own.head.own_ns, &own.head.real_ns);
+  ws_os_clocks(&own.head.own_ns, &own.head.real_ns);
   if (!is_window && !own.is_whole)
     memset(own.written, 0, sizeof(own.written));
   const size_t names = is_window || !own.is_whole ? strlen(own.head.maps) + 1 : 0;

@@ -18,10 +18,9 @@
 typedef struct {
   char magic[8];
   uint32_t pid, rings; ///< rings: of threads at one time, with those that were not to be had
-  uint64_t own_ns, real_ns; ///< the rings' clock and CLOCK_REALTIME, at one time
-  uint64_t until_ns; ///< of the rings' clock: events until then are there; UINT64_MAX = all, it has ended
-  uint64_t since_ns; ///< of the rings' clock: a window has events from then on, and a note before; 0 = all
-  uint64_t begin_own_ns, begin_real_ns; ///< as own_ns and real_ns, at the process's begin: the clock's error
+  uint64_t own_ns, real_ns; ///< CLOCK_MONOTONIC, as of all events, and CLOCK_REALTIME, at one time
+  uint64_t until_ns; ///< events until then are there; UINT64_MAX = all, it has ended
+  uint64_t since_ns; ///< a window has events from then on, and a note before; 0 = all
   alignas(4096) char maps[1 << 17]; ///< lines of /proc/self/maps: for addresses of functions
 } ws_file_head_t;
 

@@ -129,8 +129,7 @@ uint32_t ws_flight_worst(const struct ws_pool_s *pool, ws_journal_burst_t worst[
 {
   worst_t found = {(uint32_t)getpid(), ws_journal_life(), (uint32_t)pool->id, 0, worst};
   if (ws_ledger_of(pool) && ws_file_folder()[0])
-    ws_journal_bursts(ws_file_folder(), ws_clock_since(DAY_NS, ws_os_real_ns()), 0, WS_CAUSES, take_worst,
-                      &found);
+    ws_journal_bursts(ws_file_folder(), ws_above(ws_os_real_ns(), DAY_NS), 0, WS_CAUSES, take_worst, &found);
   return found.count;
 }
 

@@ -66,7 +66,7 @@ void ws_pool_ledger_sized(const struct ws_pool_s *pool, ws_ledger_t *ledger, siz
     word[i] = ws_stat_load(&of->count[i]) - (i < COUNTED ? ws_stat_load(&of->before[i]) : 0);
   own.left_out = of ? ws_stat_load(&ws_rings.without) : 0;
   ws_cause_stats_t *rest = &own.by[WS_CAUSE_UNSEEN]; // what has no other cause
-  *rest = (ws_cause_stats_t){own.late, of ? ws_stat_load(&of->over_ns) : 0, 0};
+  *rest = (ws_cause_stats_t){own.late, of ? ws_stat_load(&of->over_ns) : 0, rest->worst_ns};
   for (uint32_t i = 0; i < WS_CAUSE_UNSEEN; i++) {
     rest->bursts -= own.by[i].bursts < rest->bursts ? own.by[i].bursts : rest->bursts;
     rest->total_ns -= own.by[i].total_ns < rest->total_ns ? own.by[i].total_ns : rest->total_ns;

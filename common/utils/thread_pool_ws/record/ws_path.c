@@ -90,7 +90,7 @@ static bool jump(path_t *path, uint64_t since)
   const uint64_t who = ws_stat_load(&ws_ring(path->number)->who);
   const bool was_told = (joins && go_to_last(path, WS_NOTE_RAN, to.address, since))
                         || (wakes && go_to_last(path, WS_NOTE_WAKE, who, since));
-  const uint64_t took = ws_clock_since(path->to.ns, to.ns);
+  const uint64_t took = ws_above(to.ns, path->to.ns);
   if (was_told)
     add(path, ws_work_is_taken(took) ? WS_CAUSE_NO_CPU : WS_CAUSE_WAKE,
         ws_above(took, ws_hint_load(&ws_rings.wake_ns)));
@@ -111,7 +111,7 @@ static void end_task(path_t *path, const ws_seen_t *it, uint64_t task)
     burst->func = it->address;
     burst->task_tid = ws_stat_load(&ws_ring(path->number)->tid);
   }
-  burst->start = ws_clock_since(burst->begin, it->ns);
+  burst->start = ws_above(it->ns, burst->begin);
   path->task = 0;
 }
 
@@ -120,8 +120,7 @@ static void step(path_t *path, ws_seen_t it)
 {
   const ws_late_burst_t *burst = path->burst;
   const ws_event_ring_t *ring = ws_ring(path->number);
-  const uint64_t since = it.ns > burst->begin ? it.ns : burst->begin,
-                 length = ws_clock_since(since, path->to.ns);
+  const uint64_t since = it.ns > burst->begin ? it.ns : burst->begin, length = ws_above(path->to.ns, since);
   const bool waits = it.kind == WS_NOTE_JOIN || it.kind == WS_NOTE_RAN || it.kind == WS_NOTE_UNPARK;
   const uint32_t to = path->to.kind;
   const bool is_guard = ring != burst->ring && ws_stat_load(&ring->who) == 0 && it.kind != WS_NOTE_PUSH;
@@ -216,7 +215,8 @@ static void blame_rest(path_t *path)
     add(path, is_serial && lack.cause == WS_CAUSE_ASLEEP ? WS_CAUSE_SERIAL : lack.cause, lack.ns);
     add_left(path, WS_CAUSE_WAKE, work->of[i].slow);
   }
-  add(path, is_serial ? WS_CAUSE_SERIAL : WS_CAUSE_UNKNOWN, left_of(path) + 1); // one in any case
+  if (is_serial)
+    add_left(path, WS_CAUSE_SERIAL, UINT64_MAX);
   // Other threads of the process had those CPUs: of another burst; or of another pool, if more are awake, or
   // called, than there are CPUs.
   const uint64_t more = ws_above(work->awake, ws_os_process_cpu_count() * path->length);
@@ -224,13 +224,21 @@ static void blame_rest(path_t *path)
   move(burst, WS_CAUSE_NO_CPU, WS_CAUSE_OTHER_POOL, ws_least(work->beside, more));
 }
 
-/// Its thread has overwritten events of the burst: in an overload, bursts follow each other at once, and the
-/// scribe has no CPU either. That thread itself has noted whether it had one.
-static bool is_lost(const ws_late_burst_t *burst)
+/// @return whether the ring's thread has overwritten events of the burst
+static bool is_overwritten(const ws_late_burst_t *burst, const ws_event_ring_t *ring)
 {
-  const uint64_t oldest = ws_seen_oldest(burst->ring);
-  return ws_stat_load(&burst->ring->tid) != burst->tid
-         || (oldest > 0 && ws_seen_at(burst->ring, oldest).ns > burst->begin);
+  const uint64_t oldest = ws_seen_oldest(ring);
+  return (ring == burst->ring && ws_stat_load(&ring->tid) != burst->tid)
+         || (oldest > 0 && ws_seen_at(ring, oldest).ns > burst->begin);
+}
+
+/// @return why the rest of its time has no cause: events are gone, as the scribe had no CPU; or else
+static ws_cause_t cause_of_rest(const ws_late_burst_t *burst)
+{
+  bool is_lost = is_overwritten(burst, burst->ring);
+  for (uint32_t i = 0; i < ws_hint_load(&ws_rings.count); i++)
+    is_lost |= ws_stat_load(&ws_ring(i)->who) >> 16 == burst->pool && is_overwritten(burst, ws_ring(i));
+  return is_lost ? WS_CAUSE_UNSEEN : WS_CAUSE_UNKNOWN;
 }
 
 static void walk(path_t *path)
@@ -257,17 +265,19 @@ void ws_path_blame(ws_late_burst_t *burst)
   path.usual_ns = ws_least(burst->usual, burst->limit);
   if (path.usual_ns == burst->limit && path.usual.length != 0) // its own kind's is not known
     path.usual_ns = ws_least(path.usual.length, burst->limit);
-  if (is_lost(burst)) {
+  // In an overload bursts follow each other at once, and the scribe has no CPU. The burst's thread itself has
+  // noted whether it had one.
+  if (is_overwritten(burst, burst->ring)) {
     add_left(&path, burst->slept ? WS_CAUSE_ASLEEP : WS_CAUSE_NO_CPU, burst->lacked);
-    add(&path, WS_CAUSE_UNKNOWN, left_of(&path) + 1);
   } else {
     walk(&path);
     blame_rest(&path);
   }
+  add(&path, cause_of_rest(burst), left_of(&path) + 1); // one in any case
   if (burst->was_stopped || burst->has_quota) {
     const ws_cause_t known = burst->has_quota ? WS_CAUSE_QUOTA : WS_CAUSE_NO_CPU;
     const ws_cause_t may_be[] = {WS_CAUSE_NO_CPU, WS_CAUSE_NO_CPU_OR_ASLEEP, WS_CAUSE_SERIAL,
-                                 WS_CAUSE_UNKNOWN};
+                                 WS_CAUSE_UNKNOWN, WS_CAUSE_UNSEEN};
     for (size_t i = 0; i < sizeof(may_be) / sizeof(may_be[0]); i++)
       move(burst, may_be[i], known, UINT64_MAX);
   }

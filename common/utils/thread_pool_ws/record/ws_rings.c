@@ -14,7 +14,6 @@ ws_event_ring_t ws_ring_none;
 void ws_rings_begin(void)
 {
   ws_rings = (struct ws_rings_s){.pid = (uint32_t)getpid(), .forks = ws_process.forks};
-  ws_clock_begin();
 }
 
 static void give_back(ws_event_ring_t *ring)

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "../pool/ws_process.h" // IWYU pragma: export
-#include "ws_clock.h" // IWYU pragma: export
 #include "ws_event.h" // IWYU pragma: export
 
 #define WS_RINGS 1024u

@@ -80,9 +80,9 @@ static void enter_journal(const entry_t *entry)
 {
   const ws_late_burst_t *burst = &entry->burst;
   uint64_t now_ns, real_ns;
-  ws_clock_pair(&now_ns, &real_ns);
+  ws_os_clocks(&now_ns, &real_ns);
   ws_journal_burst_t late = {.end_ns = burst->end,
-                             .real_ns = real_ns - ws_clock_since(burst->end, now_ns),
+                             .real_ns = real_ns - ws_above(now_ns, burst->end),
                              .length_ns = burst->end - burst->begin,
                              .limit_ns = burst->limit,
                              .key = burst->key,
@@ -99,14 +99,13 @@ static void enter_journal(const entry_t *entry)
   ws_journal_late(&late);
 }
 
-/// State of the scribe between its passes. Times are of CLOCK_MONOTONIC: the rings' clock may begin anew when
-/// the machine was suspended.
+/// State of the scribe between its passes. Times are of CLOCK_MONOTONIC.
 typedef struct {
-  uint64_t place; ///< of the next late burst
+  uint64_t place; ///< all late bursts before it are done
   uint64_t watch_ns; ///< when it looks at the quota
   uint64_t throttled, quota_ns; ///< when the quota was last seen to be used up; 0 = never
-  uint64_t sleeps, rested_ns; ///< of it so far; and when the last one has ended, of the rings' clock
-  uint64_t stop_from, stop_to; ///< of the rings' clock: the process was stopped in between
+  uint64_t sleeps, rested_ns; ///< of it so far; and when the last one has ended
+  uint64_t stop_from, stop_to; ///< the process was stopped in between
   uint64_t write_ns; ///< when it writes
   uint64_t over_ns, since_ns; ///< of the worst late burst of a pass: ns over its limit, and its begin
   uint64_t calm_ns, newest_ns; ///< from when on late bursts have windows, and the next of the newest one
@@ -123,8 +122,7 @@ static uint64_t own_cpu_ns(void)
 /// Beside the threads' counters.
 static void add_what_is_known(ws_late_burst_t *burst)
 {
-  const uint64_t end_ns = ws_os_now_ns() - ws_clock_since(burst->end, ws_clock_ns());
-  burst->has_quota = kept.quota_ns != 0 && (int64_t)(end_ns - kept.quota_ns) < (int64_t)QUOTA_NS;
+  burst->has_quota = kept.quota_ns != 0 && (int64_t)(burst->end - kept.quota_ns) < (int64_t)QUOTA_NS;
   burst->was_stopped = burst->begin < kept.stop_to && burst->end > kept.stop_from;
 }
 
@@ -136,6 +134,7 @@ static void examine_one(entry_t *entry)
   const uint64_t over_ns = burst->end - burst->begin - burst->limit;
   add_what_is_known(burst);
   ws_path_blame(burst);
+  const bool is_whole = part[WS_CAUSE_UNSEEN] == 0;
   for (uint32_t i = 0; i < WS_CAUSES; i++)
     part[i] = (uint64_t)((double)part[i] / (double)burst->sum * (double)over_ns);
   if (ws_stat_load(&entry->ledger->pool) == burst->pool)
@@ -143,25 +142,36 @@ static void examine_one(entry_t *entry)
   if (ws_file_folder()[0])
     enter_journal(entry);
   WS_PROBE(late_burst, NULL, (uint32_t)burst->pool, ws_cause_name(burst->cause), over_ns);
-  if (over_ns > kept.over_ns && burst->usual != burst->limit) {
+  if (over_ns > kept.over_ns && burst->usual != burst->limit && is_whole) { // else its window would be empty
     kept.over_ns = over_ns;
     kept.since_ns = burst->begin;
   }
 }
 
+/// Examine late bursts, the newest first: after a time without a CPU these still have their events.
 /// @param places  late bursts so far
 static void examine(uint64_t places, uint64_t until_cpu_ns)
 {
+  static uint64_t examined[WS_LATE_BURSTS]; // places + 1
+  uint64_t place = places, next = places;
   kept.over_ns = 0;
   if (places - kept.place > WS_LATE_BURSTS)
     kept.place = places - WS_LATE_BURSTS; // the others were overwritten
-  for (; kept.place < places && own_cpu_ns() < until_cpu_ns; kept.place++) {
+  for (; place > kept.place; place--) {
+    uint64_t *const last = &examined[(place - 1) % WS_LATE_BURSTS];
     entry_t entry;
-    if (read_entry(kept.place, &entry))
+    if (*last == place)
+      continue;
+    if (own_cpu_ns() >= until_cpu_ns)
+      return;
+    if (read_entry(place - 1, &entry)) {
       examine_one(&entry);
-    else if (kept.place + WS_LATE_BURSTS / 2 > ws_stat_load(&own.places))
-      break; // it is being written
+      *last = place;
+    } else if (place + WS_LATE_BURSTS / 2 > ws_stat_load(&own.places)) {
+      next = place - 1; // it is being written
+    }
   }
+  kept.place = next;
 }
 
 /// Has the quota of a control group been used up since the last look?
@@ -183,11 +193,11 @@ static void rest(uint32_t state, uint64_t rest_ns)
   uint64_t before = kept.sleeps;
   if (ws_file_folder()[0]) { // a disk may have let it sleep in the pass
     ws_os_used_ns(&before);
-    kept.rested_ns = ws_clock_ns();
+    kept.rested_ns = ws_os_now_ns();
   }
   ws_os_futex_wait(&own.state, state, rest_ns > PERIOD_NS ? rest_ns : PERIOD_NS);
   ws_os_used_ns(&kept.sleeps);
-  const uint64_t now_ns = ws_clock_ns();
+  const uint64_t now_ns = ws_os_now_ns();
   if (kept.sleeps - before > 1) {
     kept.stop_from = kept.rested_ns;
     kept.stop_to = now_ns;
@@ -198,7 +208,7 @@ static void rest(uint32_t state, uint64_t rest_ns)
 /// A late burst gets windows: as one of the newest, and if it is its hour's worst.
 static void write_windows(uint64_t now_ns)
 {
-  const uint64_t hour = now_ns / HOUR_NS, from_ns = ws_clock_since(BEFORE_NS, kept.since_ns);
+  const uint64_t hour = now_ns / HOUR_NS, from_ns = ws_above(kept.since_ns, BEFORE_NS);
   if (kept.over_ns == 0 || now_ns < kept.calm_ns)
     return;
   kept.worst_ns = hour == kept.hour ? kept.worst_ns : 0;

@@ -5,7 +5,7 @@
 /// a call of it would cost the joining thread more than all else. It uses at most a tenth of a CPU.
 ///
 /// A joining thread writes a late burst into a list of the last WS_LATE_BURSTS and goes on. One that was
-/// overwritten before the scribe came to it has no cause (WS_CAUSE_UNSEEN).
+/// overwritten before the scribe came to it, or whose events were, is not examined (WS_CAUSE_UNSEEN).
 #ifndef WS_SCRIBE_H
 #define WS_SCRIBE_H
 

@@ -51,22 +51,10 @@ static inline bool ws_seen_sleeps(const ws_event_ring_t *ring, const ws_seen_t *
   return it->kind == WS_NOTE_SLEEP || (ends && !it->inside && ws_stat_load(&ring->who) == 0);
 }
 
-/// @return the smaller one
-static inline uint64_t ws_least(uint64_t one, uint64_t other)
-{
-  return one < other ? one : other;
-}
-
 /// @return a place for that key among 1 << @p bits
 static inline uint32_t ws_hash(uint64_t key, uint32_t bits)
 {
   return (uint32_t)(key * UINT64_C(0x9E3779B97F4A7C15) >> (64 - bits));
-}
-
-/// @return how much @p value is above the usual
-static inline uint64_t ws_above(uint64_t value, uint64_t usual)
-{
-  return value > usual ? value - usual : 0;
 }
 
 /// @return what is learnt, nearer to a value: to the quantile up / (up + down). 0 = no value

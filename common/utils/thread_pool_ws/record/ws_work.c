@@ -54,7 +54,7 @@ static void add_push(look_t *look, const ws_event_ring_t *ring, const ws_seen_t 
 static void find_pushes(look_t *look, const ws_event_ring_t *ring)
 {
   const ws_late_burst_t *burst = look->burst;
-  const uint64_t since = look->learns ? burst->begin : ws_clock_since(CALLED_NS, burst->begin);
+  const uint64_t since = look->learns ? burst->begin : ws_above(burst->begin, CALLED_NS);
   uint64_t at = ws_seen_until(ring, burst->end);
   for (ws_seen_t it, next = {0}; ws_seen_back(ring, &at, &it) && it.ns >= since; next = it) {
     uint64_t *const called = &called_ns[it.address % WS_RINGS];

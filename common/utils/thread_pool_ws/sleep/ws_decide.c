@@ -9,43 +9,39 @@
 /// number of steps that grows with the logarithm of their number.
 #define SPREAD 2u
 
-static uint32_t least(uint64_t a, uint64_t b)
+ws_decision_t ws_decide(const ws_snapshot_t *snapshot)
 {
-  return (uint32_t)(a < b ? a : b);
-}
-
-ws_decision_t ws_decide(const ws_moment_t *moment)
-{
-  const uint32_t searching = moment->searching;
-  const bool will_find = moment->queued > moment->taken; // a worker that is called now
-  const uint32_t room = moment->limit > moment->working ? moment->limit - moment->working : 0;
+  const uint32_t searching = snapshot->searching;
+  const bool will_find = snapshot->queued > snapshot->taken; // a worker that is called now
+  const uint32_t room = snapshot->limit > snapshot->working ? snapshot->limit - snapshot->working : 0;
   // no wake is lost: who leaves room asks again, and the guard looks for blocked workers
-  if (room == 0 && moment->cue != WS_CUE_ALL)
+  if (room == 0 && snapshot->trigger != WS_TRIGGER_ALL)
     return (ws_decision_t){0, WS_DECIDED_CAP};
-  switch (moment->cue) {
-    case WS_CUE_TASK:
+  switch (snapshot->trigger) {
+    case WS_TRIGGER_TASK:
       if (searching == 0) // at least one worker looks at each task
         return (ws_decision_t){1, WS_DECIDED_TASK};
       // more for a burst, until the first worker runs that was called: it calls others, too
-      if (!will_find || searching >= moment->calls_a_wake)
+      if (!will_find || searching >= snapshot->calls_a_wake)
         break;
-      return moment->may_spin ? (ws_decision_t){1, WS_DECIDED_SPREAD} : (ws_decision_t){0, WS_DECIDED_CAP};
-    case WS_CUE_FOUND: // one at a time: a wake takes as long as a short task
-      if (moment->woken < (moment->called ? SPREAD : 1)
-          && (will_find || (searching == 0 && moment->queued > 0)))
+      return snapshot->may_spin ? (ws_decision_t){1, WS_DECIDED_SPREAD} : (ws_decision_t){0, WS_DECIDED_CAP};
+    case WS_TRIGGER_FOUND: // one at a time: a wake takes as long as a short task
+      if (snapshot->woken < (snapshot->called ? SPREAD : 1)
+          && (will_find || (searching == 0 && snapshot->queued > 0)))
         return (ws_decision_t){1, WS_DECIDED_SPREAD};
       break;
-    case WS_CUE_HINT: { // as many as the burst needs, less those that look already
-      const uint64_t wanted = moment->queued == WS_AS_MANY_AS_PAY ? moment->calls_a_wake : moment->queued;
+    case WS_TRIGGER_HINT: { // as many as the burst needs, less those that look already
+      const uint64_t wanted =
+          snapshot->queued == WS_AS_MANY_AS_PAY ? snapshot->calls_a_wake : snapshot->queued;
       if (wanted > searching)
-        return (ws_decision_t){least(wanted - searching, room), WS_DECIDED_HINT};
+        return (ws_decision_t){(uint32_t)ws_least(wanted - searching, room), WS_DECIDED_HINT};
       break;
     }
-    case WS_CUE_STUCK: // the workers that were woken, or relied on, are blocked or have no CPU
-      return (ws_decision_t){least(moment->queued, room), WS_DECIDED_STUCK};
-    case WS_CUE_TIMER: // it would only spin: without a CPU of its own it sleeps on
-      return moment->may_spin ? (ws_decision_t){1, WS_DECIDED_TIMER} : (ws_decision_t){0, WS_DECIDED_CAP};
-    case WS_CUE_ALL: // each must look at the pool's state, or at its mode
+    case WS_TRIGGER_STUCK: // the workers that were woken, or relied on, are blocked or have no CPU
+      return (ws_decision_t){(uint32_t)ws_least(snapshot->queued, room), WS_DECIDED_STUCK};
+    case WS_TRIGGER_TIMER: // it would only spin: without a CPU of its own it sleeps on
+      return snapshot->may_spin ? (ws_decision_t){1, WS_DECIDED_TIMER} : (ws_decision_t){0, WS_DECIDED_CAP};
+    case WS_TRIGGER_ALL: // each must look at the pool's state, or at its mode
       return (ws_decision_t){UINT32_MAX, WS_DECIDED_ALL};
   }
   return (ws_decision_t){0, WS_DECIDED_ENOUGH};

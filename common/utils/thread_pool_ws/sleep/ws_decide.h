@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_decide.h
-/// The one decision: how many sleeping workers a cue wakes, and why. Which workers: pick() in ws_wake.c.
+/// The one decision: how many sleeping workers a trigger wakes, and why. Which workers: pick() in ws_wake.c.
 #ifndef WS_DECIDE_H
 #define WS_DECIDE_H
 
+#include "../base/ws_base.h" // IWYU pragma: export
 #include "../include/ws_stats.h"
 
 /// What has happened.
 typedef enum {
   /// a task was pushed, or a queued one could not have a worker until now, and no worker searches; or a task
   /// of a burst was pushed while some do
-  WS_CUE_TASK,
-  WS_CUE_FOUND, ///< a worker has found a task, and was the last searcher, or was woken by another thread
-  WS_CUE_HINT, ///< a hint
-  WS_CUE_STUCK, ///< the guard sees tasks that no worker reaches
-  WS_CUE_TIMER, ///< the worker's own timer has fired: for a burst, or because a hot worker tries again
-  WS_CUE_ALL ///< the pool has stopped, or has become hot
-} ws_cue_t;
+  WS_TRIGGER_TASK,
+  WS_TRIGGER_FOUND, ///< a worker has found a task, and was the last searcher, or was woken by another thread
+  WS_TRIGGER_HINT, ///< a hint
+  WS_TRIGGER_STUCK, ///< the guard sees tasks that no worker reaches
+  WS_TRIGGER_TIMER, ///< the worker's own timer has fired: for a burst, or because a hot worker tries again
+  WS_TRIGGER_ALL ///< the pool has stopped, or has become hot
+} ws_trigger_t;
 
-/// What the pool knows when the cue comes.
+/// What the pool knows when the trigger comes.
 typedef struct {
-  ws_cue_t cue;
+  ws_trigger_t trigger;
   /// a CPU is left for one more worker that spins, or that may find no task; of a timer: for that worker
   bool may_spin;
   bool may_stop; ///< a worker may be woken that stops the producer: it is pinned to the producer's CPU
@@ -35,15 +36,15 @@ typedef struct {
   uint64_t taken;
   uint64_t queued; ///< tasks, about: at least 1 if there is one. Of a hint: workers that shall search, or
   /// WS_AS_MANY_AS_PAY
-} ws_moment_t;
+} ws_snapshot_t;
 
 typedef struct {
   uint32_t wakes; ///< workers to wake now; UINT32_MAX = all
   ws_decided_t why;
 } ws_decision_t;
 
-/// @brief Decide. A pure function of @p moment.
-ws_decision_t ws_decide(const ws_moment_t *moment);
+/// @brief Decide. A pure function of @p snapshot.
+ws_decision_t ws_decide(const ws_snapshot_t *snapshot);
 
 /// @return a word in English: "task", "cap"
 const char *ws_decided_name(ws_decided_t why);

@@ -83,15 +83,15 @@ static bool is_behind(const ws_worker_t *worker)
 /// kernel. A task that such a thread runs while it helps may block, too
 static uint32_t awake_outside(struct ws_pool_s *pool)
 {
-  ws_sleep_pool_t *its = ws_sleep_pool(pool);
+  ws_sleep_pool_t *shared = ws_sleep_pool(pool);
   const uint32_t thought = ws_outside(pool), queues = ws_queue_count(&pool->tasks);
   uint32_t awake = 0;
   for (uint32_t i = pool->workers; i < queues && awake < thought; i++) {
     const uint64_t owner = ws_hint_load(&pool->tasks.queue[i]->owner);
     awake += owner != 0 && !ws_os_thread_sleeps(ws_tid_of(owner));
   }
-  if (awake == 0 && ws_hint_load(&its->outside))
-    ws_hint_store(&its->outside, 0); // the next push sets it
+  if (awake == 0 && ws_hint_load(&shared->outside))
+    ws_hint_store(&shared->outside, 0); // the next push sets it
   return awake;
 }
 
@@ -111,11 +111,11 @@ static uint32_t hidden_workers(struct ws_pool_s *pool, uint32_t working)
 /// Tasks waited at this look and at the one before, and all the time the worker was awake and used no CPU.
 static bool is_starved(ws_worker_t *worker, uint64_t look)
 {
-  ws_sleep_worker_t *its = ws_sleep_worker(worker);
+  ws_sleep_worker_t *sleep = ws_sleep_worker(worker);
   const uint64_t cpu_ns = ws_os_thread_cpu_ns(ws_tid(worker));
-  const bool starved = its->watched.look + 1 == look && its->watched.cpu_ns == cpu_ns && cpu_ns != 0;
-  its->watched.look = look;
-  its->watched.cpu_ns = cpu_ns;
+  const bool starved = sleep->watched.look + 1 == look && sleep->watched.cpu_ns == cpu_ns && cpu_ns != 0;
+  sleep->watched.look = look;
+  sleep->watched.cpu_ns = cpu_ns;
   return starved;
 }
 
@@ -147,36 +147,36 @@ static uint32_t starved_workers(struct ws_pool_s *pool, uint64_t look, bool *any
 static void wake_for_waiting(struct ws_pool_s *pool, const memory_t *memory, uint32_t working,
                              uint32_t hidden, uint32_t starved)
 {
-  ws_sleep_pool_t *its = ws_sleep_pool(pool);
+  ws_sleep_pool_t *shared = ws_sleep_pool(pool);
   if ((hidden > 0 && hidden == working) || memory->stalled >= LOOKS_MANY)
-    ws_hint_store(&its->lifted, 1);
-  const bool holds = ws_hint_load(&its->cap) > 0 && !ws_hint_load(&its->lifted);
+    ws_hint_store(&shared->lifted, 1);
+  const bool holds = ws_hint_load(&shared->cap) > 0 && !ws_hint_load(&shared->lifted);
   const uint32_t outside = holds || pool->pinned > 0 ? awake_outside(pool) : 0;
   const uint32_t limit = holds ? ws_awake_limit_beside(pool, outside) : pool->workers;
   const uint64_t queued = ws_queued(&pool->tasks);
   const uint32_t away = hidden + starved < working ? hidden + starved : working;
-  ws_moment_t moment = ws_moment(pool, WS_CUE_STUCK);
-  moment.working = working - away;
-  moment.limit = limit;
+  ws_snapshot_t snapshot = ws_snapshot(pool, WS_TRIGGER_STUCK);
+  snapshot.working = working - away;
+  snapshot.limit = limit;
   // Those woken at the looks before may have no CPU: wake more each time. If they share one that is taken,
   // twice as many each time, or the worker that could run might be the last one of many.
   const uint32_t more = ((1u << (memory->without < 8 ? memory->without : 8)) - 1) / 2;
-  moment.limit += more;
-  moment.queued = queued > memory->waited + more ? queued : memory->waited + more;
-  moment.may_stop = outside == 0 || memory->waited > SPARED_LOOKS;
-  ws_wake(pool, (ws_here_t){0}, &moment, WS_KIND_NORMAL);
+  snapshot.limit += more;
+  snapshot.queued = queued > memory->waited + more ? queued : memory->waited + more;
+  snapshot.may_stop = outside == 0 || memory->waited > SPARED_LOOKS;
+  ws_wake(pool, (ws_here_t){0}, &snapshot, WS_KIND_NORMAL);
 }
 
 static void look(struct ws_pool_s *pool, memory_t *memory)
 {
-  ws_sleep_pool_t *its = ws_sleep_pool(pool);
-  ws_count(&its->count.guard_looks, 1);
+  ws_sleep_pool_t *shared = ws_sleep_pool(pool);
+  ws_count(&shared->count.guard_looks, 1);
   memory->looks++;
   const bool moved = has_moved(pool, memory);
   const bool waiting = ws_inbox_watch(&pool->tasks) > 0 || ws_work_visible(&pool->tasks);
   bool any = false;
   const uint32_t starved = waiting ? starved_workers(pool, memory->looks, &any) : 0;
-  const bool lifted = ws_hint_load(&its->lifted);
+  const bool lifted = ws_hint_load(&shared->lifted);
   const uint32_t working = ws_working(pool);
   const uint32_t hidden = waiting || lifted ? hidden_workers(pool, working) : 0;
   memory->stalled = waiting && !moved ? memory->stalled + 1 : 0;
@@ -189,18 +189,18 @@ static void look(struct ws_pool_s *pool, memory_t *memory)
   if (waiting && !searched)
     wake_for_waiting(pool, memory, working, hidden, starved);
   else if (lifted && memory->healthy >= LOOKS_MANY)
-    ws_hint_store(&its->lifted, 0);
+    ws_hint_store(&shared->lifted, 0);
 }
 
 static void become_dormant(struct ws_pool_s *pool)
 {
-  ws_sleep_pool_t *its = ws_sleep_pool(pool);
-  ws_hint_store(&its->lifted, 0); // no other thread would reset it
-  ws_guard_change(&its->guard, WS_GUARD_STANDING, WS_GUARD_DORMANT);
+  ws_sleep_pool_t *shared = ws_sleep_pool(pool);
+  ws_hint_store(&shared->lifted, 0); // no other thread would reset it
+  ws_guard_change(&shared->guard, WS_GUARD_STANDING, WS_GUARD_DORMANT);
   // [edge GUARD_DEKKER fence] dormant before the last look
   ws_os_fence_heavy(ws_hint_load(&pool->tasks.light));
   if (ws_work_visible(&pool->tasks) || ws_inbox_count(&pool->tasks) > 0)
-    ws_guard_change(&its->guard, WS_GUARD_DORMANT, WS_GUARD_STANDING);
+    ws_guard_change(&shared->guard, WS_GUARD_DORMANT, WS_GUARD_STANDING);
   else
     ws_queues_trim(&pool->tasks); // dormant before: a queue that shrinks from now on calls the guard
 }
@@ -226,7 +226,7 @@ static bool settle(struct ws_pool_s *pool, ws_watch_t *watch)
 static void *guard_thread(void *pool_arg)
 {
   struct ws_pool_s *pool = pool_arg;
-  ws_sleep_pool_t *its = ws_sleep_pool(pool);
+  ws_sleep_pool_t *shared = ws_sleep_pool(pool);
   ws_started_wait(pool, WS_STARTED_ALL, WS_STARTED_ALL, 0);
   uint64_t settle_ns = ws_os_now_ns() + MISSING_NS;
   ws_watch_t watch = {.throttled = UINT64_MAX, .cpus = ws_os_process_cpu_count()};
@@ -237,11 +237,11 @@ static void *guard_thread(void *pool_arg)
   memory_t memory = {0};
   uint64_t wait_ns = FIRST_NS;
   for (;;) {
-    const uint32_t state = ws_load_acquire(&its->guard); // [edge GUARD_DEKKER acquire]
+    const uint32_t state = ws_load_acquire(&shared->guard); // [edge GUARD_DEKKER acquire]
     if (state == WS_GUARD_ENDED)
       return NULL;
     const uint64_t rest_ns = settled ? pool->live.sleep_ns : MISSING_NS;
-    ws_os_futex_wait(&its->guard, state, state == WS_GUARD_STANDING ? wait_ns : rest_ns);
+    ws_os_futex_wait(&shared->guard, state, state == WS_GUARD_STANDING ? wait_ns : rest_ns);
     if (!settled && ws_os_now_ns() >= settle_ns) {
       settle_ns = ws_os_now_ns() + MISSING_NS;
       settled = settle(pool, &watch);
@@ -264,26 +264,26 @@ static void *guard_thread(void *pool_arg)
 
 int ws_guard_create(struct ws_pool_s *pool, uint64_t patience_ns)
 {
-  ws_sleep_pool_t *its = ws_sleep_pool(pool);
+  ws_sleep_pool_t *shared = ws_sleep_pool(pool);
   const size_t stack_bytes = pool->settings.stack_bytes;
-  const int error = ws_os_thread_create(&its->guard_thread, stack_bytes, patience_ns, guard_thread, pool);
-  its->has_guard = error == 0;
-  if (its->has_guard)
-    pthread_setname_np(its->guard_thread, "ws_guard");
+  const int error = ws_os_thread_create(&shared->guard_thread, stack_bytes, patience_ns, guard_thread, pool);
+  shared->has_guard = error == 0;
+  if (shared->has_guard)
+    pthread_setname_np(shared->guard_thread, "ws_guard");
   return error;
 }
 
 bool ws_guard_start(struct ws_pool_s *pool)
 {
-  ws_sleep_pool_t *its = ws_sleep_pool(pool);
+  ws_sleep_pool_t *shared = ws_sleep_pool(pool);
   const uint32_t beside_producer = pool->cpus > 2 ? pool->cpus - 1 : 1; // CPUs that it leaves
   const uint32_t cpus = beside_producer < pool->worker_cpus ? beside_producer : pool->worker_cpus;
-  its->guarded = its->has_guard && pool->workers > 1;
-  its->bounded = its->guarded && pool->workers > cpus;
-  its->spares = its->has_guard && pool->pinned > 0 && pool->cpus > 1;
-  ws_init_store(&its->spin_cpus, pool->cpus);
+  shared->guarded = shared->has_guard && pool->workers > 1;
+  shared->bounded = shared->guarded && pool->workers > cpus;
+  shared->spares = shared->has_guard && pool->pinned > 0 && pool->cpus > 1;
+  ws_init_store(&shared->spin_cpus, pool->cpus);
   ws_awake_cap_set(pool, 0);
-  return its->guarded;
+  return shared->guarded;
 }
 
 void ws_guard_await(struct ws_pool_s *pool)
@@ -294,11 +294,11 @@ void ws_guard_await(struct ws_pool_s *pool)
 
 void ws_guard_end(struct ws_pool_s *pool)
 {
-  ws_sleep_pool_t *its = ws_sleep_pool(pool);
-  if (!its->has_guard)
+  ws_sleep_pool_t *shared = ws_sleep_pool(pool);
+  if (!shared->has_guard)
     return;
-  const uint32_t before = ws_xchg_acq_rel(&its->guard, WS_GUARD_ENDED); // [edge GUARD_DEKKER acq_rel]
+  const uint32_t before = ws_xchg_acq_rel(&shared->guard, WS_GUARD_ENDED); // [edge GUARD_DEKKER acq_rel]
   WS_CHANGES(ws_guard_changes, before, WS_GUARD_ENDED);
-  ws_os_futex_wake(&its->guard, 1);
-  pthread_join(its->guard_thread, NULL);
+  ws_os_futex_wake(&shared->guard, 1);
+  pthread_join(shared->guard_thread, NULL);
 }

@@ -19,9 +19,9 @@ static void call_workers(struct ws_pool_s *pool, uint32_t workers)
     return;
   const ws_here_t here = ws_here_known(pool);
   ws_note_outside(pool, here); // the thread that announces will push
-  ws_moment_t moment = ws_moment(pool, WS_CUE_HINT);
-  moment.queued = workers;
-  ws_wake(pool, here, &moment, WS_KIND_NORMAL);
+  ws_snapshot_t snapshot = ws_snapshot(pool, WS_TRIGGER_HINT);
+  snapshot.queued = workers;
+  ws_wake(pool, here, &snapshot, WS_KIND_NORMAL);
 }
 
 /// The burst may come at once, and by @p until_ns.

@@ -87,9 +87,9 @@ uint64_t ws_hot_retry_ns(const ws_worker_t *worker)
 static bool is_wanted(const ws_worker_t *worker, const ws_idle_t *idle)
 {
   const struct ws_pool_s *pool = worker->pool;
-  ws_sleep_pool_t *its = ws_sleep_pool(pool);
-  return idle->now_ns < idle->until_ns || idle->now_ns < ws_hint_load(&its->announced_ns)
-         || (int32_t)ws_hint_load(&its->phases) > 0 // may be below zero for a moment
+  ws_sleep_pool_t *shared = ws_sleep_pool(pool);
+  return idle->now_ns < idle->until_ns || idle->now_ns < ws_hint_load(&shared->announced_ns)
+         || (int32_t)ws_hint_load(&shared->phases) > 0 // may be below zero for a moment
          || ws_is_hot(pool);
 }
 
@@ -182,19 +182,19 @@ static void store_if_changed(ws_au32_t *word, uint64_t value)
 /// The worker has been at work until @p now_ns: learn how long its tasks took, and what follows for wakes.
 static void learn_task_time(ws_worker_t *worker, uint64_t now_ns)
 {
-  ws_sleep_worker_t *its = ws_sleep_worker(worker);
-  ws_sleep_pool_t *pools = ws_sleep_pool(worker->pool);
-  const uint64_t run = ws_own_load(&worker->queue.count.run), tasks = run - its->run;
-  its->run = run;
+  ws_sleep_worker_t *sleep = ws_sleep_worker(worker);
+  ws_sleep_pool_t *shared = ws_sleep_pool(worker->pool);
+  const uint64_t run = ws_own_load(&worker->queue.count.run), tasks = run - sleep->run;
+  sleep->run = run;
   if (tasks == 0)
     return; // another worker has counted them
-  const uint64_t newest_ns = 1 + (now_ns - ws_own_load(&its->spent.since_ns)) / tasks;
-  const uint64_t mean_ns = ws_stat_load(&pools->task_ns);
+  const uint64_t newest_ns = 1 + (now_ns - ws_own_load(&sleep->spent.since_ns)) / tasks;
+  const uint64_t mean_ns = ws_stat_load(&shared->task_ns);
   const uint64_t task_ns = mean_ns ? mean_ns - mean_ns / 8 + newest_ns / 8 : newest_ns;
   const uint64_t waking_ns = ws_prewake_waking_ns(worker->pool), call_ns = ws_call_ns(worker->pool);
-  ws_stat_store(&pools->task_ns, task_ns);
-  store_if_changed(&pools->tasks_a_wake, WS_WAKE_PARTS * waking_ns / task_ns);
-  store_if_changed(&pools->calls_a_wake, call_ns > 0 ? waking_ns / call_ns : 0);
+  ws_stat_store(&shared->task_ns, task_ns);
+  store_if_changed(&shared->tasks_a_wake, WS_WAKE_PARTS * waking_ns / task_ns);
+  store_if_changed(&shared->calls_a_wake, call_ns > 0 ? waking_ns / call_ns : 0);
 }
 
 ws_idle_t ws_idle_begin(ws_worker_t *worker, bool ran)
@@ -241,28 +241,28 @@ typedef enum { END_TOKEN, END_RISE, END_WORK, END_RETRY } end_t;
 /// @param rise_ns  when to be awake for the next burst; 0 = no timer
 static end_t sleep_for_token(ws_worker_t *worker, uint64_t rise_ns)
 {
-  ws_sleep_worker_t *its = ws_sleep_worker(worker);
+  ws_sleep_worker_t *sleep = ws_sleep_worker(worker);
   struct ws_pool_s *pool = worker->pool;
   uint64_t retry_ns = ws_hot_retry_ns(worker);
-  while (ws_load_acquire(&its->token) == 0) { // [edge PARK_TOKEN acquire]
+  while (ws_load_acquire(&sleep->token) == 0) { // [edge PARK_TOKEN acquire]
     ws_traced_sleep(pool, false);
     // what comes first; 0 = never
     const bool retries = rise_ns == 0 || (retry_ns != 0 && retry_ns <= rise_ns);
-    if (ws_os_futex_wait_until(&its->token, 0, retries ? retry_ns : rise_ns) != -ETIMEDOUT)
+    if (ws_os_futex_wait_until(&sleep->token, 0, retries ? retry_ns : rise_ns) != -ETIMEDOUT)
       continue;
     *(retries ? &retry_ns : &rise_ns) = 0;
     if (!ws_is_parked(pool, worker->index))
       continue; // another thread has claimed it, and the token is under way
-    ws_moment_t moment = ws_moment(pool, WS_CUE_TIMER);
-    moment.may_spin = !ws_near_stops_producer(worker) && ws_may_spin(pool, 1);
+    ws_snapshot_t snapshot = ws_snapshot(pool, WS_TRIGGER_TIMER);
+    snapshot.may_spin = !ws_near_stops_producer(worker) && ws_may_spin(pool, 1);
     const ws_here_t here = {.queue = &worker->queue, .worker = worker};
-    if (ws_ask(pool, here, &moment).wakes > 0) {
+    if (ws_ask(pool, here, &snapshot).wakes > 0) {
       if (ws_claim(pool, worker->index, false))
         return retries ? END_RETRY : END_RISE;
     } else if (retries) {
       retry_ns = ws_hot_later_ns(pool);
     } else { // it sleeps on without its timer
-      ws_hint_store(&its->alarm_ns, 0); // pick() in ws_wake.c does not prefer it any more
+      ws_hint_store(&sleep->alarm_ns, 0); // pick() in ws_wake.c does not prefer it any more
       ws_prewake_disarm(worker); // another worker may set a timer
     }
   }
@@ -294,9 +294,9 @@ static end_t set_bit_and_sleep(ws_worker_t *worker, ws_idle_t *idle, uint64_t ri
 
 void ws_park(ws_worker_t *worker, ws_idle_t *idle)
 {
-  ws_sleep_worker_t *its = ws_sleep_worker(worker);
+  ws_sleep_worker_t *sleep = ws_sleep_worker(worker);
   struct ws_pool_s *pool = worker->pool;
-  const bool was_called = ws_hint_load(&its->state) & WS_STATE_CALLED; // no other thread changes that now
+  const bool was_called = ws_hint_load(&sleep->state) & WS_STATE_CALLED; // no other thread changes that now
   WS_PROBE(park, pool, ws_traced_pool(pool), (int32_t)worker->index);
   // Before anything that takes time: pushes must not rely on a worker that does not look. It looks again in
   // set_bit_and_sleep().
@@ -307,24 +307,24 @@ void ws_park(ws_worker_t *worker, ws_idle_t *idle)
   ws_affinity_leave(worker);
   const uint64_t now_ns = ws_os_now_ns();
   ws_state_enter(worker, WS_WORKER_PARKED, now_ns);
-  its->called_ns = 0;
-  its->called_cpu = 0;
+  sleep->called_ns = 0;
+  sleep->called_cpu = 0;
   ws_watch_tick(pool, now_ns);
   const end_t end = set_bit_and_sleep(worker, idle, ws_prewake_plan(worker, now_ns));
-  const bool stops_caller = end == END_TOKEN && (uint32_t)(ws_os_cpu() + 1) == its->called_cpu;
+  const bool stops_caller = end == END_TOKEN && (uint32_t)(ws_os_cpu() + 1) == sleep->called_cpu;
   ws_count(&worker->queue.count.stopped_callers, stops_caller);
   ws_affinity_return(worker, 0);
-  ws_hint_store(&its->alarm_ns, 0);
+  ws_hint_store(&sleep->alarm_ns, 0);
   if (end == END_TOKEN)
     // relaxed: the next token comes only after the bit is set again [PARK_CLAIM]
-    ws_store_relaxed(&its->token, 0);
-  its->rose_ns = ws_os_now_ns();
+    ws_store_relaxed(&sleep->token, 0);
+  sleep->rose_ns = ws_os_now_ns();
   idle->counted = true; // by the thread that has claimed it
-  idle->called_ns = its->called_ns;
+  idle->called_ns = sleep->called_ns;
   WS_PROBE(unpark, pool, ws_traced_pool(pool), (int32_t)worker->index, end == END_RETRY ? END_RISE : end,
-           idle->called_ns ? its->rose_ns - idle->called_ns : 0);
-  ws_state_enter(worker, WS_WORKER_SWITCHING, its->rose_ns);
+           idle->called_ns ? sleep->rose_ns - idle->called_ns : 0);
+  ws_state_enter(worker, WS_WORKER_SWITCHING, sleep->rose_ns);
   ws_observe(worker, WS_OBSERVED_UNPARK);
   const ws_wake_by_t by = end == END_RISE ? WS_WAKE_TIMER : WS_WAKE_PUSH;
-  idle->until_ns = ws_prewake_woken(worker, by, its->rose_ns, idle->called_ns);
+  idle->until_ns = ws_prewake_woken(worker, by, sleep->rose_ns, idle->called_ns);
 }

@@ -58,11 +58,11 @@ static inline bool ws_is_hot(const struct ws_pool_s *pool)
 /// worker's own lines.
 static inline void ws_state_enter(ws_worker_t *worker, ws_worker_state_t state, uint64_t now_ns)
 {
-  ws_sleep_worker_t *its = ws_sleep_worker(worker);
-  const uint32_t before = ws_own_load(&its->spent.state);
-  ws_count(&its->spent.ns[before], now_ns - ws_own_load(&its->spent.since_ns));
-  ws_stat_store(&its->spent.since_ns, now_ns);
-  ws_stat_store(&its->spent.state, state);
+  ws_sleep_worker_t *sleep = ws_sleep_worker(worker);
+  const uint32_t before = ws_own_load(&sleep->spent.state);
+  ws_count(&sleep->spent.ns[before], now_ns - ws_own_load(&sleep->spent.since_ns));
+  ws_stat_store(&sleep->spent.since_ns, now_ns);
+  ws_stat_store(&sleep->spent.state, state);
 }
 
 /// @brief The worker has set its bit in sleepers. @return when it tries again; 0 = not hot

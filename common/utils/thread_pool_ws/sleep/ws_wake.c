@@ -39,38 +39,38 @@ void ws_search_begin(ws_worker_t *worker)
 }
 
 /// A worker that searched is taken off. @return the workers of its domain counted before
-static uint32_t subtract(ws_sleep_pool_t *pools, uint32_t state)
+static uint32_t subtract(ws_sleep_pool_t *shared, uint32_t state)
 {
-  return ws_sub_acq_rel(&pools->searching[state / WS_STATE_DOMAIN].workers, 1); // [edge SEARCHING acq_rel]
+  return ws_sub_acq_rel(&shared->searching[state / WS_STATE_DOMAIN].workers, 1); // [edge SEARCHING acq_rel]
 }
 
 uint32_t ws_search_leave(ws_worker_t *worker, uint32_t next)
 {
-  ws_sleep_pool_t *pools = ws_sleep_pool(worker->pool);
+  ws_sleep_pool_t *shared = ws_sleep_pool(worker->pool);
   const uint32_t state = ws_xchg_acq_rel(&ws_sleep_worker(worker)->state, next); // [edge SEARCHING acq_rel]
   WS_CHANGES(ws_state_changes, state % WS_STATE_DOMAIN, next);
   if (WS_LIKELY(state & WS_STATE_RELIED))
-    return subtract(pools, state);
+    return subtract(shared, state);
   if (state % WS_STATES == WS_STATE_SEARCHING) // it had no CPU
-    ws_sub_acq_rel(&pools->starved, 1); // [edge SEARCHING acq_rel]
+    ws_sub_acq_rel(&shared->starved, 1); // [edge SEARCHING acq_rel]
   return 0;
 }
 
 bool ws_search_starved(ws_worker_t *worker)
 {
-  ws_sleep_pool_t *pools = ws_sleep_pool(worker->pool);
-  ws_sleep_worker_t *its = ws_sleep_worker(worker);
-  uint32_t relied = ws_expected_load(&its->state);
+  ws_sleep_pool_t *shared = ws_sleep_pool(worker->pool);
+  ws_sleep_worker_t *sleep = ws_sleep_worker(worker);
+  uint32_t relied = ws_expected_load(&sleep->state);
   if (!(relied & WS_STATE_RELIED))
     return false;
-  ws_add_acq_rel(&pools->starved, 1); // [edge SEARCHING acq_rel] first, so that it is never below zero
+  ws_add_acq_rel(&shared->starved, 1); // [edge SEARCHING acq_rel] first, so that it is never below zero
   WS_CHANGES(ws_state_changes, relied % WS_STATE_DOMAIN, relied % WS_STATE_DOMAIN - WS_STATE_RELIED);
-  if (!ws_cas_acq_rel(&its->state, &relied, relied - WS_STATE_RELIED)) { // [edge SEARCHING acq_rel]
-    ws_sub_acq_rel(&pools->starved, 1); // [edge SEARCHING acq_rel]
+  if (!ws_cas_acq_rel(&sleep->state, &relied, relied - WS_STATE_RELIED)) { // [edge SEARCHING acq_rel]
+    ws_sub_acq_rel(&shared->starved, 1); // [edge SEARCHING acq_rel]
     return false;
   }
-  subtract(pools, relied);
-  ws_count(&pools->count.starved_searches, 1);
+  subtract(shared, relied);
+  ws_count(&shared->count.starved_searches, 1);
   return true;
 }
 
@@ -141,15 +141,15 @@ static uint32_t pick(struct ws_pool_s *pool, uint32_t cpu, ws_kind_t kind, bool 
 static uint32_t call(struct ws_pool_s *pool, ws_here_t here, uint32_t index, uint32_t cpu)
 {
   ws_worker_t *worker = pool->worker[index];
-  ws_sleep_worker_t *its = ws_sleep_worker(worker);
+  ws_sleep_worker_t *sleep = ws_sleep_worker(worker);
   ws_au64_t *call_ns = &ws_sleep_pool(pool)->call_ns;
   ws_traced_wake(worker, here.worker);
   const uint64_t called_ns = ws_os_now_ns();
   ws_affinity_call(worker, here, cpu);
-  its->called_cpu = here.queue ? cpu : 0; // the guard has no work of its own that would have to wait
-  const uint64_t alarm_ns = ws_load_relaxed(&its->alarm_ns); // relaxed: the caller owns the claim
+  sleep->called_cpu = here.queue ? cpu : 0; // the guard has no work of its own that would have to wait
+  const uint64_t alarm_ns = ws_load_relaxed(&sleep->alarm_ns); // relaxed: the caller owns the claim
   const bool was_rising = alarm_ns != 0 && alarm_ns <= called_ns;
-  its->called_ns = called_ns;
+  sleep->called_ns = called_ns;
   give_token(worker);
   if (here.queue)
     ws_count(&here.queue->count.wakes_sent, 1);
@@ -177,9 +177,9 @@ static uint32_t wake_one(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind,
   }
 }
 
-ws_decision_t ws_ask(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *moment)
+ws_decision_t ws_ask(struct ws_pool_s *pool, ws_here_t here, const ws_snapshot_t *snapshot)
 {
-  const ws_decision_t decision = ws_decide(moment);
+  const ws_decision_t decision = ws_decide(snapshot);
   WS_PROBE(decide, pool, ws_traced_pool(pool), ws_traced_worker(here.worker), ws_decided_name(decision.why),
            decision.wakes);
   if (here.queue)
@@ -205,24 +205,24 @@ static bool is_guard_dormant(const struct ws_pool_s *pool)
   return WS_UNLIKELY(ws_load_relaxed(&ws_sleep_pool(pool)->guard) == WS_GUARD_DORMANT);
 }
 
-uint32_t ws_wake(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *moment, ws_kind_t kind)
+uint32_t ws_wake(struct ws_pool_s *pool, ws_here_t here, const ws_snapshot_t *snapshot, ws_kind_t kind)
 {
-  const ws_decision_t decision = ws_ask(pool, here, moment);
+  const ws_decision_t decision = ws_ask(pool, here, snapshot);
   // a worker pinned to the CPU of a producer that runs: the guard wakes it later
-  const bool spares = ws_sleep_pool(pool)->spares && ws_outside(pool) > 0 && !moment->may_stop;
+  const bool spares = ws_sleep_pool(pool)->spares && ws_outside(pool) > 0 && !snapshot->may_stop;
   uint32_t woken = 0, last = 0;
   for (; woken < decision.wakes; woken++)
     if ((last = wake_one(pool, here, kind, spares)) >= SPARED)
       break;
   // a pool of one worker needs a guard in this case only
-  if (WS_UNLIKELY(last == SPARED) && moment->cue != WS_CUE_HINT && is_guard_dormant(pool))
+  if (WS_UNLIKELY(last == SPARED) && snapshot->trigger != WS_TRIGGER_HINT && is_guard_dormant(pool))
     call_guard(pool);
   return woken;
 }
 
 void ws_wake_all(struct ws_pool_s *pool)
 {
-  ws_ask(pool, (ws_here_t){0}, &(ws_moment_t){.cue = WS_CUE_ALL});
+  ws_ask(pool, (ws_here_t){0}, &(ws_snapshot_t){.trigger = WS_TRIGGER_ALL});
   for (uint32_t i = 0; i < pool->workers; i++) { // each once: one that finds no CPU sleeps again
     if (!ws_claim(pool, i, true))
       continue;
@@ -239,34 +239,34 @@ void ws_need_guard(struct ws_pool_s *pool)
 
 void ws_give_back(struct ws_pool_s *pool, ws_queue_t *queue)
 {
-  const ws_sleep_pool_t *its = ws_sleep_pool(pool);
+  const ws_sleep_pool_t *shared = ws_sleep_pool(pool);
   ws_queue_shrink(&pool->tasks, queue);
   // [edge TRIM_DUE acquire] No fence: all change it by an exchange. So either the thread that has set it sees
   // the guard dormant, and the caller with it, or the guard's trim comes later and sees it set
   if (WS_LIKELY(!ws_load_acquire(&pool->tasks.loose)))
     return;
-  if (its->has_guard)
+  if (shared->has_guard)
     call_guard(pool);
   else
     ws_queues_trim(&pool->tasks);
 }
 
-// The events. A moment is built only where a wake is possible: a push while no worker sleeps, or while enough
+// The events. A snapshot is built only where a wake is possible: a push while no worker sleeps, or while enough
 // of them search, costs nothing of this.
 
-ws_moment_t ws_moment(const struct ws_pool_s *pool, ws_cue_t cue)
+ws_snapshot_t ws_snapshot(const struct ws_pool_s *pool, ws_trigger_t trigger)
 {
-  const ws_sleep_pool_t *its = ws_sleep_pool(pool);
+  const ws_sleep_pool_t *shared = ws_sleep_pool(pool);
   const uint32_t working = ws_working(pool), searching = ws_searching(pool);
-  const uint32_t calls = ws_hint_load(&its->calls_a_wake);
+  const uint32_t calls = ws_hint_load(&shared->calls_a_wake);
   // a thread that pushes will run tasks, too
-  const uint64_t at_work = (working > searching ? working - searching : 0) + (cue == WS_CUE_TASK);
-  return (ws_moment_t){.cue = cue,
-                       .working = working,
-                       .limit = ws_awake_limit(pool),
-                       .searching = searching,
-                       .calls_a_wake = calls > 1 ? calls : 1,
-                       .taken = searching + at_work * ws_hint_load(&its->tasks_a_wake) / WS_WAKE_PARTS};
+  const uint64_t at_work = (working > searching ? working - searching : 0) + (trigger == WS_TRIGGER_TASK);
+  return (ws_snapshot_t){.trigger = trigger,
+                         .working = working,
+                         .limit = ws_awake_limit(pool),
+                         .searching = searching,
+                         .calls_a_wake = calls > 1 ? calls : 1,
+                         .taken = searching + at_work * ws_hint_load(&shared->tasks_a_wake) / WS_WAKE_PARTS};
 }
 
 /// Tasks were pushed while workers search. If they are of a burst, one more worker may be worth a call: for
@@ -274,22 +274,23 @@ ws_moment_t ws_moment(const struct ws_pool_s *pool, ws_cue_t cue)
 static bool call_ahead(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
   const uint64_t size = here.queue && !here.worker ? ws_deque_size(&here.queue->deque) : 0;
-  if (size <= 2 || size <= 1 + ws_searching(pool)) // ws_decide() would wake none: saves the moment
+  if (size <= 2 || size <= 1 + ws_searching(pool)) // ws_decide() would wake none: saves the snapshot
     return false;
-  ws_moment_t moment = ws_moment(pool, WS_CUE_TASK);
-  moment.queued = size - 1;
-  moment.may_spin = moment.queued > moment.taken && ws_may_spin(pool, 1); // its line travels: only if needed
-  return ws_wake(pool, here, &moment, kind) > 0;
+  ws_snapshot_t snapshot = ws_snapshot(pool, WS_TRIGGER_TASK);
+  snapshot.queued = size - 1;
+  snapshot.may_spin =
+      snapshot.queued > snapshot.taken && ws_may_spin(pool, 1); // its line travels: only if needed
+  return ws_wake(pool, here, &snapshot, kind) > 0;
 }
 
 void ws_post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
-  bool more = ws_is_searched(pool); // saves the moment, while a worker searches
+  bool more = ws_is_searched(pool); // saves the snapshot, while a worker searches
   if (!more) {
     // searching is left 0: a worker that began to search since may have looked before the task came
-    const ws_moment_t moment = {
-        .cue = WS_CUE_TASK, .working = ws_working(pool), .limit = ws_awake_limit(pool), .queued = 1};
-    more = ws_wake(pool, here, &moment, kind) > 0;
+    const ws_snapshot_t snapshot = {
+        .trigger = WS_TRIGGER_TASK, .working = ws_working(pool), .limit = ws_awake_limit(pool), .queued = 1};
+    more = ws_wake(pool, here, &snapshot, kind) > 0;
   }
   while (more) // several for a batch
     more = call_ahead(pool, here, kind);
@@ -321,12 +322,12 @@ void ws_search_found(ws_worker_t *worker)
   ws_fence_seq_cst();
   if (!called && ws_is_searched(pool)) // the last of its domain only: another will look
     return;
-  for (uint32_t woken = 0; ws_has_sleepers(pool); woken++) { // without a sleeper: saves the moment
-    ws_moment_t moment = ws_moment(pool, WS_CUE_FOUND);
-    moment.called = called;
-    moment.woken = woken;
-    moment.queued = moment.searching > 0 ? ws_queued(&pool->tasks) : ws_work_visible(&pool->tasks);
-    if (ws_wake(pool, here, &moment, WS_KIND_NORMAL) == 0)
+  for (uint32_t woken = 0; ws_has_sleepers(pool); woken++) { // without a sleeper: saves the snapshot
+    ws_snapshot_t snapshot = ws_snapshot(pool, WS_TRIGGER_FOUND);
+    snapshot.called = called;
+    snapshot.woken = woken;
+    snapshot.queued = snapshot.searching > 0 ? ws_queued(&pool->tasks) : ws_work_visible(&pool->tasks);
+    if (ws_wake(pool, here, &snapshot, WS_KIND_NORMAL) == 0)
       return;
   }
 }

@@ -43,16 +43,16 @@ bool ws_claim(struct ws_pool_s *pool, uint32_t worker, bool calls);
 /// @brief Decide about an event, count the decision, and wake workers by it.
 /// @param kind  of the task, if it was pushed
 /// @return how many were woken
-uint32_t ws_wake(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *moment, ws_kind_t kind);
+uint32_t ws_wake(struct ws_pool_s *pool, ws_here_t here, const ws_snapshot_t *snapshot, ws_kind_t kind);
 
 /// @brief Decide, and count the decision. @p here of the caller; without a queue it is the guard
-ws_decision_t ws_ask(struct ws_pool_s *pool, ws_here_t here, const ws_moment_t *moment);
+ws_decision_t ws_ask(struct ws_pool_s *pool, ws_here_t here, const ws_snapshot_t *snapshot);
 
 /// @return whether @p worker is parked and not claimed
 bool ws_is_parked(const struct ws_pool_s *pool, uint32_t worker);
 
 /// @return what is known now, but for queued, may_spin and may_stop
-ws_moment_t ws_moment(const struct ws_pool_s *pool, ws_cue_t cue);
+ws_snapshot_t ws_snapshot(const struct ws_pool_s *pool, ws_trigger_t trigger);
 
 // Which workers pushes rely on. A push need not wake a worker while one searches, so a counted worker must
 // look at every queue. A counted worker may get no CPU: the guard then stops relying on it

@@ -88,7 +88,7 @@ static bool is_in_layer(const ws_task_t *task, uint64_t index, void *layer_arg)
 static bool lift(ws_tasks_t *tasks, ws_queue_t *queue, layer_t layer, ws_task_t *task)
 {
   const uint64_t end = end_of(queue), first = take_down_to(queue, layer.from);
-  queue->wait->hid = true;
+  queue->wait->has_hidden = true;
   const ws_ring_t *ring = ws_own_load(&queue->deque.ring);
   for (ws_wait_t *lower = queue->wait; lower; lower = lower->outer)
     ws_dig_lower(lower);

@@ -44,7 +44,7 @@ typedef struct ws_wait_s {
   bool weak; ///< or a weak tag of it
   bool is_event; ///< it is for an event, which tasks of the group lead to
   bool is_timed; ///< it may end before its tasks: it takes none that another thread has pushed
-  bool hid; ///< set by a dig that hid other tasks for a moment: the caller calls ws_fill_slot()
+  bool has_hidden; ///< set by a dig that hid other tasks for a moment: the caller calls ws_fill_slot()
   bool has_looked; ///< looked and passed are set
   const ws_queue_t *queue; ///< of the thread, which pushed more of them; NULL = it has no lane
   uint64_t base; ///< those in its deque from this index on (ws_dig.h)

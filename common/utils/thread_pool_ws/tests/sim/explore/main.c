@@ -57,17 +57,17 @@ static result_t *result;
 
 static bool logs_decisions;
 
-ws_decision_t __real_ws_decide(const ws_moment_t *moment);
-ws_decision_t __wrap_ws_decide(const ws_moment_t *moment);
+ws_decision_t __real_ws_decide(const ws_snapshot_t *snapshot);
+ws_decision_t __wrap_ws_decide(const ws_snapshot_t *snapshot);
 
-ws_decision_t __wrap_ws_decide(const ws_moment_t *moment)
+ws_decision_t __wrap_ws_decide(const ws_snapshot_t *snapshot)
 {
-  static const char *const cues[] = {"task", "found", "hint", "stuck", "timer", "all"};
-  const ws_decision_t decision = __real_ws_decide(moment);
+  static const char *const triggers[] = {"task", "found", "hint", "stuck", "timer", "all"};
+  const ws_decision_t decision = __real_ws_decide(snapshot);
   if (logs_decisions && sim_self)
     fprintf(stderr, "%.3f us, thread %u, %s: %llu queued, %u search, %u of %u work: wakes %u, %s\n",
-            (double)sim_self->now_ps / 1e6, sim_self->index + 1, cues[moment->cue],
-            (unsigned long long)moment->queued, moment->searching, moment->working, moment->limit,
+            (double)sim_self->now_ps / 1e6, sim_self->index + 1, triggers[snapshot->trigger],
+            (unsigned long long)snapshot->queued, snapshot->searching, snapshot->working, snapshot->limit,
             decision.wakes, ws_decided_name(decision.why));
   return decision;
 }

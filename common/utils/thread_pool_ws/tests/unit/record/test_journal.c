@@ -218,6 +218,20 @@ TEST_CASE(each_life_goes_on)
   remove_all();
 }
 
+/// One whose events were overwritten has an entry, and is not counted as examined.
+TEST_CASE(a_burst_without_events)
+{
+  begin_life();
+  be_late(1, 1000, WS_CAUSE_UNSEEN);
+  be_late(2, 1000, WS_CAUSE_WAKE);
+  CU_ASSERT_TRUE(write_until(3, 10, 2, true));
+  ws_journal_end();
+  CU_ASSERT_EQUAL(read_bursts(0, 0, WS_CAUSES).count, 2);
+  const seen_t minute = read_minutes(0, 0);
+  CU_ASSERT_TRUE(minute.late == 2 && minute.examined == 1);
+  remove_all();
+}
+
 /// The clock is set back, or a burst is examined after its minute: each minute has all that ended in it.
 TEST_CASE(minutes_come_again)
 {

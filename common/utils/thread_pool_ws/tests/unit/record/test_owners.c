@@ -224,9 +224,15 @@ static uint64_t ws_os_used_ns_seam(uint64_t *sleeps)
   return cpus_are_gone ? 1 : used_ns;
 }
 
+enum { AS_IT_IS, NO_BURST, ONE_BURST };
+static ws_au32_t share; ///< of a CPU, for the scribe: so many bursts in a pass
+
 static uint64_t ws_os_thread_cpu_ns_seam(int32_t tid)
 {
-  return cpus_are_gone ? UINT64_MAX : __real_ws_os_thread_cpu_ns(tid);
+  static ws_au64_t used_ms;
+  if (ws_hint_load(&share) == ONE_BURST)
+    return ws_stat_add(&used_ms, 1) * 1000000u;
+  return cpus_are_gone || ws_hint_load(&share) == NO_BURST ? UINT64_MAX : __real_ws_os_thread_cpu_ns(tid);
 }
 
 static bool has_been_examined(void *pool)
@@ -258,6 +264,33 @@ TEST_CASE(a_thread_without_a_cpu_and_a_scribe_that_comes_too_late)
   CU_ASSERT_TRUE(test_until(has_been_examined, pool));
   ws_pool_ledger(pool, &ledger);
   CU_ASSERT_TRUE(ledger.by[WS_CAUSE_NO_CPU].total_ns >= LACKED_NS / 2);
+  ws_pool_destroy(pool);
+}
+
+static bool some_are_examined(void *pool)
+{
+  ws_ledger_t ledger;
+  ws_pool_ledger(pool, &ledger);
+  return ledger.by[WS_CAUSE_UNSEEN].bursts < ledger.late;
+}
+
+/// Late bursts follow each other at once, and the scribe has no CPU. The newest ones are examined, as they still
+/// have their events. The others are not examined; that is no unknown cause.
+TEST_CASE(a_scribe_that_falls_behind)
+{
+  ws_pool_t *pool = judged_pool(1); // each burst takes longer: too few threads
+  ws_ledger_t ledger;
+  ws_hint_store(&share, NO_BURST);
+  for (uint32_t i = 0; i < WS_RING_EVENTS / 2; i++) // each has more than two events
+    test_burst(pool, 2, test_empty_task, NULL);
+  ws_pool_ledger(pool, &ledger);
+  CU_ASSERT_EQUAL(ledger.by[WS_CAUSE_UNSEEN].bursts, ledger.late);
+  ws_hint_store(&share, ONE_BURST);
+  CU_ASSERT_TRUE(test_until(some_are_examined, pool));
+  ws_pool_ledger(pool, &ledger);
+  CU_ASSERT_TRUE(ledger.by[WS_CAUSE_TOO_FEW].bursts > 0);
+  CU_ASSERT_EQUAL(ledger.by[WS_CAUSE_TOO_FEW].bursts + ledger.by[WS_CAUSE_UNSEEN].bursts, ledger.late);
+  ws_hint_store(&share, AS_IT_IS);
   ws_pool_destroy(pool);
 }
 

@@ -9,6 +9,7 @@
 enum { US = 1000, BEGIN = 10000 * US, POOL = 1, LIMIT_US = 60, USUAL_US = 30, TASKS = 4 };
 enum { JOINER, WORKER, OTHER, THREADS }; ///< other: it pushes too, or is the guard
 enum { STOPPED = 1, QUOTA = 2, PHASE = 4, ALWAYS = 8, BESIDE = 16, ENDED = 32, UNKNOWN = 64, LOST = 128 };
+enum { WORKER_LOST = 256 };
 
 typedef struct {
   ws_cause_t cause;
@@ -124,8 +125,8 @@ static ws_cause_t cause_of(const row_t *row, uint64_t number)
     if (i < OTHER && row->of[i] && !(row->how & UNKNOWN))
       note(i, row->us + i, asleep_us + row->lacks_us[i], slept + row->slept[i]);
   }
-  for (uint32_t i = 0; i < WS_RING_EVENTS && row->how & LOST; i++)
-    ws_ring_put(&ring[JOINER], BEGIN + (row->us + i) * US, WS_NOTE_PUSH, 1, 0);
+  for (uint32_t i = 0; i < WS_RING_EVENTS && row->how & (LOST | WORKER_LOST); i++)
+    ws_ring_put(&ring[row->how & LOST ? JOINER : WORKER], BEGIN + (row->us + i) * US, WS_NOTE_PUSH, 1, 0);
   ws_late_burst_t burst = {.ring = &ring[JOINER],
                            .tid = row->how & ENDED ? 0 : ring[JOINER].tid.v,
                            .begin = BEGIN,
@@ -216,9 +217,11 @@ static const row_t rows[] = {
     // events of the burst are overwritten
     {WS_CAUSE_NO_CPU, .us = 200, .of = {ONE}, .lacks_us = {150}, .how = LOST},
     {WS_CAUSE_ASLEEP, .us = 200, .of = {ONE}, .lacks_us = {150}, .slept = {1}, .how = LOST},
-    {WS_CAUSE_UNKNOWN, .us = 200, .of = {ONE}, .how = LOST},
+    {WS_CAUSE_UNSEEN, .us = 200, .of = {ONE}, .how = LOST},
+    {WS_CAUSE_UNSEEN, .us = 200, .of = {BOTH}, .how = WORKER_LOST},
+    {WS_CAUSE_LONG_TASK, .us = 200, .of = {ONE}, .how = WORKER_LOST}, // the path is known
     // what its ring has is of another thread
-    {WS_CAUSE_UNKNOWN, .us = 130, .of = {"P0 J2 R3 x33 R33 x123 j130"}, .how = ENDED},
+    {WS_CAUSE_UNSEEN, .us = 130, .of = {"P0 J2 R3 x33 R33 x123 j130"}, .how = ENDED},
     {WS_CAUSE_CALLED_LATE, .us = 100, .of = {"P0 W60 J61 R61 r65 j100", "S-90 U62 R63 r98"}},
     {WS_CAUSE_CALLED_LATE, .us = 100,
      .of = {"P0 J1 R1 r5 j100", "S-90 U62 R63 r98", "W-300 W60"}}, // by the guard

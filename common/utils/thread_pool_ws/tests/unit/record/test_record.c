@@ -235,29 +235,6 @@ static int lose_file(void *unused)
   return 0;
 }
 
-__attribute__((noinline, no_sanitize("thread"))) static void begin_counter_anew(void)
-{
-  ws_clock.ns_a_tick /= 2; // as if the time since then was half as long
-}
-
-/// The machine is suspended in the middle of a burst, and its counter begins anew.
-static int resume(void *unused)
-{
-  ws_pool_t *pool = recorded_pool(folder, UINT64_MAX / 4);
-  ws_ledger_t ledger;
-  ws_group_t group;
-  ws_group_init(&group, 1);
-  const bool is_there = test_until(is_written, NULL);
-  test_push(pool, test_empty_task, NULL, &group);
-  begin_counter_anew();
-  ws_group_wait(&group, pool);
-  look_at_files(true);
-  const bool goes_on = test_until(is_written, NULL);
-  ws_pool_ledger(pool, &ledger);
-  ws_pool_destroy(pool);
-  return is_there && goes_on && ledger.bursts == 2 && ledger.late == 0 ? 0 : 1;
-}
-
 static bool is_examined(void *pool)
 {
   ws_ledger_t ledger;
@@ -534,16 +511,25 @@ TEST_CASE(the_files_are_whole_private_and_few)
     uint32_t records, journals, windows;
     bool is_cut;
   } rows[] = {
-      {end_soon, 0, 1, 1, 0, false},      {die, 128 + SIGKILL, 1, 1, 0, false},
-      {fork_inside, 0, 3, 2, 0, false},   {without_room, 0, 1, 1, 0, true},
-      {without_locks, 0, 1, 1, 0, false}, {without_folder, 0, 0, 0, 0, false},
-      {too_late, 0, 0, 0, 0, false},      {go_elsewhere, 0, 1, 1, 0, false},
-      {lose_file, 0, 1, 1, 0, false},     {resume, 0, 1, 1, 0, false},
-      {be_late, 0, 1, 1, 0, false},       {be_late_for_hours, 0, 1, 1, 10, false},
-      {copy_now, 0, 1, 1, 1, false},      {copy_in_each_life, 0, 1, 1, 1, false},
-      {load_plugin, 0, 1, 1, 0, false},   {live_often, 0, 2, 1, 0, false},
-      {freeze, 0, 1, 1, 0, false},        {exit_frozen, 0, 1, 1, 0, false},
-      {be_namesake, 0, 1, 2, 0, false},   {live_in_little_room, 0, 1, 1, 0, false},
+      {end_soon, 0, 1, 1, 0, false},
+      {die, 128 + SIGKILL, 1, 1, 0, false},
+      {fork_inside, 0, 3, 2, 0, false},
+      {without_room, 0, 1, 1, 0, true},
+      {without_locks, 0, 1, 1, 0, false},
+      {without_folder, 0, 0, 0, 0, false},
+      {too_late, 0, 0, 0, 0, false},
+      {go_elsewhere, 0, 1, 1, 0, false},
+      {lose_file, 0, 1, 1, 0, false},
+      {be_late, 0, 1, 1, 0, false},
+      {be_late_for_hours, 0, 1, 1, 10, false},
+      {copy_now, 0, 1, 1, 1, false},
+      {copy_in_each_life, 0, 1, 1, 1, false},
+      {load_plugin, 0, 1, 1, 0, false},
+      {live_often, 0, 2, 1, 0, false},
+      {freeze, 0, 1, 1, 0, false},
+      {exit_frozen, 0, 1, 1, 0, false},
+      {be_namesake, 0, 1, 2, 0, false},
+      {live_in_little_room, 0, 1, 1, 0, false},
   };
   CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
   for (uint32_t i = 0; i < TEST_COUNT(rows); i++) {

@@ -42,10 +42,10 @@ static ws_plan_t ws_plan_choose_seam(ws_worker_t *worker, const ws_outlook_t *ou
   return is_told ? (ws_plan_t){.rise_ns = RISE_NS, .expected_ns = BURST_NS, .phase = -1} : plan;
 }
 
-static ws_decision_t ws_decide_seam(const ws_moment_t *moment)
+static ws_decision_t ws_decide_seam(const ws_snapshot_t *snapshot)
 {
-  const bool rises = moment->cue == WS_CUE_TIMER && ws_load_acquire(&idle.rises);
-  return rises ? (ws_decision_t){1, WS_DECIDED_TIMER} : __real_ws_decide(moment);
+  const bool rises = snapshot->trigger == WS_TRIGGER_TIMER && ws_load_acquire(&idle.rises);
+  return rises ? (ws_decision_t){1, WS_DECIDED_TIMER} : __real_ws_decide(snapshot);
 }
 
 static int32_t ws_os_cpu_seam(void)

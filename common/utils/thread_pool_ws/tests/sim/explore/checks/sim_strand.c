@@ -154,7 +154,7 @@ static bool is_moving(const ws_pool_t *pool)
   const uint32_t queues = ws_queue_count(&pool->tasks);
   bool any = false;
   for (uint32_t i = 0; i < queues; i++)
-    any |= pool->tasks.queue[i]->wait && pool->tasks.queue[i]->wait->hid;
+    any |= pool->tasks.queue[i]->wait && pool->tasks.queue[i]->wait->has_hidden;
   return any;
 }
 
