@@ -86,7 +86,7 @@ typedef struct {
   ws_au64_t pool_ids, thread_ids; ///< S given so far
   /// S workers that are not parked: the budget that spinning must fit in
   alignas(WS_SPACING) ws_au32_t awake;
-  ws_au32_t helpers; ///< S threads outside that are awake in a join
+  ws_au32_t helpers; ///< S threads that are workers of no pool and have an active slot (ws_helper.h)
   ws_aptr_t hooks; ///< S const ws_hooks_t
   uint32_t forks; ///< I between the program's start and this process: a child may have its parent's number
   ws_au32_t refusals; ///< S looks at a variable that must not be read

@@ -68,6 +68,7 @@ static bool find_note(const ws_event_ring_t *ring, uint64_t *at, ws_seen_t *note
   return false;
 }
 
+/// Learn from the thread's last two notes: CPU time that it has used while its events say that it slept.
 static void learn(uint32_t number)
 {
   const ws_event_ring_t *ring = ws_ring(number);

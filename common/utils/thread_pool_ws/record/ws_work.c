@@ -131,7 +131,10 @@ static uint64_t awake_until(const ws_event_ring_t *ring, uint64_t at, ws_seen_t 
   return it.ns;
 }
 
-/// @param at  the place of the event
+/// Between the event and the one after it: has the thread lost time because its CPU was taken, or in a wake
+/// that took longer than usual? Adds to its taken, or slow.
+/// @param at    the place of the event
+/// @param from  the event, or the burst's begin
 static void see_wakes(const look_t *look, const walk_t *walk, uint64_t at, const ws_seen_t *it, uint64_t from)
 {
   const ws_seen_t *next = &walk->next;
@@ -140,12 +143,13 @@ static void see_wakes(const look_t *look, const walk_t *walk, uint64_t at, const
                      && (it->kind == WS_NOTE_USED || it->kind == WS_NOTE_RAN || it->kind == WS_NOTE_PARK
                          || it->kind == WS_NOTE_UNPARK);
   const uint64_t called = is_worker ? called_ns[walk->who % WS_RINGS] : 0;
-  uint64_t late, usual = UINT64_MAX;
+  uint64_t late, usual = UINT64_MAX; // no wake: never slow
   if (is_last && it->kind == WS_NOTE_SLEEP && called > awake_until(walk->ring, at, *it)) {
-    late = next->ns - called; // it was not up yet
+    late = next->ns - called; // at the burst's end it was not up yet
     usual = ws_hint_load(&ws_rings.wake_ns);
   } else if (next->kind == WS_NOTE_UNPARK) {
-    // By its timer, or kept from going to sleep: it may have lost its CPU on the way.
+    // Called: the time since. By its timer, or kept from going to sleep, no call says when the wake began:
+    // all the time in the burst since it went to sleep counts, as it may have lost its CPU on the way.
     late = next->small ? next->ns - from : next->address;
     usual = ws_hint_load(&ws_rings.wake_ns);
   } else if (is_worker && looks && (is_last || next->kind == WS_NOTE_RUN)) {

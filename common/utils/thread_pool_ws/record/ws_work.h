@@ -11,8 +11,8 @@
 typedef struct {
   bool takes_part; ///< it has events in the burst
   uint64_t over; ///< of its tasks of the burst, ws_usual_above()
-  /// Its CPU was taken: it was called and could not rise, or looked for tasks and took none though there
-  /// were some.
+  /// Its CPU was taken: it was called and could not rise, rose much too late without a call, or looked for
+  /// tasks and took none though there were some.
   uint64_t taken;
   uint64_t slow; ///< what its other wakes took more than usual
 } ws_thread_work_t;

@@ -61,7 +61,8 @@ typedef struct {
   uint32_t without; ///< looks at which workers had no CPU; halved at each one before which a task moved on
 } memory_t;
 
-/// @return whether some task was begun or finished since the last look
+/// @return whether some task was begun or finished since the last look; at the first one after DORMANT: ever.
+/// What a thread without a lane finishes does not count
 static bool has_moved(struct ws_pool_s *pool, memory_t *memory)
 {
   uint64_t steps = 0;
@@ -275,7 +276,7 @@ int ws_guard_create(struct ws_pool_s *pool, uint64_t patience_ns)
 bool ws_guard_start(struct ws_pool_s *pool)
 {
   ws_sleep_pool_t *its = ws_sleep_pool(pool);
-  const uint32_t beside_producer = pool->cpus > 2 ? pool->cpus - 1 : 1;
+  const uint32_t beside_producer = pool->cpus > 2 ? pool->cpus - 1 : 1; // CPUs that it leaves
   const uint32_t cpus = beside_producer < pool->worker_cpus ? beside_producer : pool->worker_cpus;
   its->guarded = its->has_guard && pool->workers > 1;
   its->bounded = its->guarded && pool->workers > cpus;

@@ -10,8 +10,11 @@
 /// @return 0 or an error number: the pool has no guard, and must have no worker
 int ws_guard_create(struct ws_pool_s *pool, uint64_t patience_ns);
 
-/// @brief The workers have started: decide what the guard is for.
-/// @return whether the guard looks for tasks that no worker reaches: the pool has more than one worker
+/// @brief The workers are counted, and wait for WS_STARTED_ALL: decide what the guard is for, and whether
+/// there is a cap on awake workers. Set the CPUs for the budget of spinning.
+/// @return whether the guard looks for tasks that no worker reaches: the pool has a guard, and more than one
+///         worker
+/// @threads  the creator
 bool ws_guard_start(struct ws_pool_s *pool);
 
 /// @brief All threads have been let go (WS_STARTED_ALL): wait until the guard, if there is one, has set

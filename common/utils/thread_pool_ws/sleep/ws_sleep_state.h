@@ -48,7 +48,7 @@ typedef struct {
   ws_au32_t starved; ///< S workers that were searching and got no CPU: not parked, not at work
   ws_au32_t calls_a_wake; ///< S wakes that a thread can make in the time that one worker takes to rise
   ws_au32_t tasks_a_wake; ///< S tasks that a thread runs in the time of a wake, in 1/WS_WAKE_PARTS
-  ws_au32_t helpers; ///< S threads that are not workers, awake in a join
+  ws_au32_t helpers; ///< S active slots of threads that are not workers of this pool (ws_helper.h)
   ws_au32_t lifted; ///< S 1 = all awake workers were found blocked: every worker may be awake
   ws_au32_t cap; ///< S most workers awake, beside the cap of the CPUs; 0 = no cap at all
   ws_au32_t spin_cpus; ///< S CPUs for the budget of spinning: fewer than cpus when the set shrinks
@@ -73,7 +73,9 @@ typedef struct {
     ws_au32_t due; ///< S 1 = it has not looked since
   } watch;
   bool guarded; ///< I more than one worker: the guard looks for tasks that no worker reaches
-  bool bounded; ///< I workers can outnumber the CPUs: there is always a cap on awake workers (ws_awake_limit)
+  /// I workers outnumber the CPUs that they can use, or those that one thread outside leaves: there is always
+  /// a cap on awake workers (ws_awake_limit)
+  bool bounded;
   bool has_guard; ///< I there is a guard, which looks at the machine's CPUs and quota
   bool spares; ///< I the guard wakes workers that are pinned to the CPU of a producer which runs
   pthread_t guard_thread; ///< I

@@ -15,7 +15,8 @@ static uint32_t *place_of(const ws_index_t *index, uintptr_t key)
   return place;
 }
 
-/// The ring of @p oldest, whose key is set, becomes known under that key, behind the cells that have it.
+/// Let look-ups find the ring of @p oldest under the key that its link has by now, behind the cells that have
+/// that key already. With key 0 no look-up finds it: it stays a ring of its own.
 static void enter(ws_index_t *index, uint32_t oldest)
 {
   ws_link_t *link = index->link, *own = &link[oldest];

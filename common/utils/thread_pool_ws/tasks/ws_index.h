@@ -28,7 +28,9 @@ typedef struct {
   uint32_t capacity;
 } ws_index_t;
 
-/// @brief Use bigger arrays from now on, of which @p bucket is zeroed. Takes the first @p used links along.
+/// @brief Use these arrays from now on, of which the caller has zeroed @p bucket. The old ones stay the
+/// caller's. Takes the links of the first @p used cells along, all that were ever added; 0 = the index is
+/// empty, and its old arrays may be gone.
 void ws_index_move(ws_index_t *index, ws_link_t *link, uint32_t *bucket, uint32_t capacity, uint32_t used);
 
 /// @brief A cell becomes the newest of its key. @param key  0 = none

@@ -28,7 +28,7 @@ void ws_queue_shrink(ws_tasks_t *tasks, ws_queue_t *queue);
 /// @brief Take the oldest task, as a thief does. @return false = there is none, or others were quicker
 bool ws_queue_take_oldest(ws_queue_t *queue, ws_task_t *task);
 
-/// @return a number that grows when a task of the queue is begun or finished
+/// @return a number that grows when a task leaves the queue, and when the owner has stolen one or run one
 uint64_t ws_queue_steps(const ws_queue_t *queue);
 
 // Set up, and count.

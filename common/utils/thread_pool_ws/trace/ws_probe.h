@@ -22,7 +22,8 @@
 /// What the rings take of an event: kind, small, address.
 ///   RUN RAN JOIN JOINED  small: the pool; address: of RUN the task's function, else the group
 ///   PUSH                 small: the pool; address: the group. In a ring: so many tasks one after the other
-///   PARK UNPARK          small: by_timer of the event unpark; address: ns since the call, 0 = there was none
+///   PARK UNPARK          small: of UNPARK 0 = called, 1 = by its timer, 2 = it did not sleep; address: ns
+///                        since the call, 0 = there was none
 ///   WAKE                 before the call; address: the worker's pool << 16, and its index
 ///   PHASE PHASE_END      small: which; address: frame, slot, id or tasks, 16 bits each
 ///   SLEEP SLEPT          in a wait; SLEEP also of a parked worker. small: the pool

@@ -41,7 +41,7 @@ def read(arguments: list[str]) -> argparse.Namespace:
 def main(arguments: list[str]) -> int:
     options = read(arguments)
     words = [f"{name}={getattr(options, name)}" for name in ("seconds", "first", "jobs")]
-    chosen = [mutant for mutant in find_mutants() if not options.only or mutant.name in options.only]
+    chosen = [one for one in find_mutants() if (one.name in options.only if options.only else not one.lab)]
     failed, new = 0, 0
     print_line(HEADS, WIDTHS, 1)
     for mutant in chosen:

@@ -91,12 +91,13 @@ def tree() -> Tree:
 
 @dataclass(frozen=True)
 class Mutant:
-    """Why it is one, the seed that found it last, and what it changes."""
+    """Why it is one, the seed that found it last, what it changes, the kind of ci/lab that finds it."""
 
     name: str
     why: str
     seed: int | None
     edits: tuple[Edit, ...]
+    lab: str | None = None
 
     def build(self) -> Path:
         """@return the program that explores it"""
@@ -115,5 +116,5 @@ def find_mutants() -> list[Mutant]:
     for path in sorted(MUTANTS.glob("*.toml")):
         words = tomllib.loads(path.read_text())
         edits = tuple(Edit(edit["file"], edit["old"], edit["new"]) for edit in words["edit"])
-        found.append(Mutant(path.stem, words["why"], words.get("seed"), edits))
+        found.append(Mutant(path.stem, words["why"], words.get("seed"), edits, words.get("lab")))
     return found

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A kind of virtual machine: its kernel, its programs, its machines. Builds, boots, and reads the results.
+
+The machine has no disk: all lies in an initramfs. Its first process is the shell script GUEST, which runs the
+tests of one machine, says how each ended on the console, and switches the machine off."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parents[2]
+LAB = ROOT / "build-full" / "lab"
+TESTS = "common/utils/thread_pool_ws/tests"
+GUEST = """#!/bin/busybox sh
+/bin/busybox --install -s /bin
+export PATH=/tests:/bin:/sbin:/usr/bin:/usr/sbin LTTNG_UST_REGISTER_TIMEOUT=0 HOME=/tmp TERM=dumb
+mount -t proc proc /proc; mount -t sysfs sysfs /sys; mount -t devtmpfs dev /dev; mount -t tmpfs tmp /tmp
+mkdir -p /dev/shm; mount -t tmpfs shm /dev/shm
+cat /proc/version /proc/cmdline
+. /machines/$machine.setup
+number=0
+while read -r test <&3; do
+  echo "TEST $number $test"
+  timeout $test_seconds_max sh -c ". /machines/$machine.setup.each; $test" 3<&- >/tmp/log 2>&1 </dev/null
+  code=$?
+  [ $code = 0 ] || cat /tmp/log
+  echo "RESULT $number $code $(cut -d' ' -f1 /proc/uptime)"
+  number=$((number + 1))
+done 3</machines/$machine.tests
+echo RESULTS COMPLETE
+poweroff -f
+"""
+
+
+class Missing(Exception):
+    """A program, a package or a kind that is not there."""
+
+
+def say(text: str) -> None:
+    print(f"lab: {text}", file=sys.stderr, flush=True)
+
+
+@dataclass(frozen=True)
+class Result:
+    machine: str
+    test: str
+    result: str  # passed, FAILED, skipped
+    seconds: float
+    output: str
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A test is a line for the machine's shell, with the programs in its PATH: 0 passed, 77 skipped.
+    setup: lines that run once before the tests. each: lines that run in the shell of each test."""
+
+    name: str
+    tests: tuple[str, ...]
+    qemu: tuple[str, ...] = ("-smp", "8", "-m", "1024")
+    kernel_options: str = ""
+    setup: str = ""
+    each: str = ""
+
+
+@dataclass
+class Kind:
+    name: str
+    machines: tuple[Machine, ...]
+    programs: tuple[str, ...]  # targets of CMake in tests/
+    tools: tuple[str, ...] = ()  # programs of this machine that the tests call
+    kernels: tuple[str, ...] = (
+        "linux-image-cloud-amd64",
+        "linux-image-amd64",
+    )  # packages: the first there is
+    cmake: tuple[str, ...] = ("-DCMAKE_BUILD_TYPE=RelWithDebInfo",)
+    modules: tuple[str, ...] = ()  # of the kernel, loaded in this order: paths below kernel/
+    machine_seconds_max: int = 900
+    test_seconds_max: int = 300
+    architecture: str = "x86_64"
+    qemu: tuple[str, ...] = ("-cpu", "max")
+    console: str = "ttyS0"
+    folder: Path = field(default=LAB, init=False)
+    accelerator: str = field(default="tcg", init=False)
+
+    def run(self, sources: Path, folder: Path, only: str) -> list[Result]:
+        """Run all machines, or one; write a JUnit file. @param folder  of all that is made"""
+        self.folder = folder
+        if self.architecture == platform.machine() and os.access("/dev/kvm", os.W_OK):
+            self.accelerator = "kvm"
+        machines = [one for one in self.machines if only in ("", one.name)]
+        if not machines:
+            raise Missing(
+                f'{self.name} has no machine "{only}": {", ".join(one.name for one in self.machines)}'
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        began = time.monotonic()
+        self.check_tools()
+        kernel = self.fetch_kernel()
+        self.build(sources)
+        self.make_initramfs(kernel)
+        results = []
+        for machine in machines:
+            results += self.run_machine(machine, kernel)
+        write_junit(folder.with_suffix(".xml"), self.name, results)
+        say(f"{self.name}: {time.monotonic() - began:.0f} s")
+        return results
+
+    def check_tools(self) -> None:
+        for program in (f"qemu-system-{self.architecture}", "busybox", "apt-get", "dpkg-deb", *self.tools):
+            if not shutil.which(program):
+                raise Missing(f"{program} is missing; ci/setup full installs it")
+        if self.architecture == "x86_64" != platform.machine():
+            raise Missing("the machines are x86-64, and so must this one be")
+
+    def fetch_kernel(self) -> Path:
+        """@return the kernel. Its modules lie in lib/modules beside boot/."""
+        for package in self.kernels:
+            root = LAB / "kernels" / package
+            if not root.exists():
+                found = subprocess.run(["apt-cache", "depends", package], capture_output=True, text=True)
+                image = re.search(r"^ *Depends: (linux-image-\S+)", found.stdout, re.MULTILINE)
+                root.mkdir(parents=True)
+                if not image or call(self.folder, "apt-get", "-q", "download", image[1]):
+                    root.rmdir()
+                    continue
+                [archive] = self.folder.glob(f"{image[1]}_*.deb")
+                call(self.folder, "dpkg-deb", "-x", str(archive), str(root))
+                archive.unlink()
+            for kernel in sorted(root.glob("boot/vmlinu[xz]-*")):
+                return kernel
+        raise Missing(f"apt knows no package {' or '.join(self.kernels)}, or could not fetch it")
+
+    def build(self, sources: Path) -> None:
+        say(f"{self.name}: building (log: {self.folder}/log)")
+        build = str(self.folder / "build")
+        configure = ("cmake", "-S", str(sources), "-B", build, "-DWS_TESTS=ON", *self.cmake)
+        make = ("cmake", "--build", build, "--parallel", str(os.cpu_count()), "--target", *self.programs)
+        if call(self.folder, *configure) or call(self.folder, *make):
+            raise SystemExit("".join((self.folder / "log").open().readlines()[-30:]))
+
+    def files(self) -> Iterator[tuple[Path, str]]:
+        """Programs, and the place of each in the machine."""
+        for tool in ("busybox", *self.tools):
+            yield Path(shutil.which(tool) or tool), f"bin/{tool}"
+        for program in self.programs:
+            [path] = (one for one in (self.folder / "build").rglob(program) if one.is_file())
+            yield path, f"tests/{program}"
+
+    def fill_root(self, root: Path) -> None:
+        """Programs, and the libraries that they are linked with."""
+        for source, place in self.files():
+            shutil.copy(source, root / place)
+            linked = subprocess.run(["ldd", str(source)], capture_output=True, text=True).stdout
+            for library in re.findall(r"(/\S+)", linked):
+                copy = root / library.lstrip("/")
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(library, copy)
+
+    def make_initramfs(self, kernel: Path) -> None:
+        root = self.folder / "root"
+        shutil.rmtree(root, ignore_errors=True)
+        for name in ("bin", "proc", "sys", "dev", "tmp", "tests", "machines"):
+            (root / name).mkdir(parents=True)
+        self.fill_root(root)
+        (root / "init").write_text(GUEST.replace("$test_seconds_max", str(self.test_seconds_max)))
+        (root / "init").chmod(0o755)
+        loads = ""
+        for module in self.modules:
+            [found] = kernel.parents[1].glob(f"lib/modules/*/kernel/{module}.ko*")
+            shutil.copy(found, root / "tests")
+            loads += f"insmod /tests/{found.name}\n"
+        for machine in self.machines:
+            (root / f"machines/{machine.name}.setup").write_text(f"{loads}{machine.setup}\n")
+            (root / f"machines/{machine.name}.setup.each").write_text(f"{machine.each}\n")
+            (root / f"machines/{machine.name}.tests").write_text(
+                "".join(f"{test}\n" for test in machine.tests)
+            )
+        pack = "find . | busybox cpio -o -H newc | gzip -1 > ../initramfs.gz"
+        if call(root, "sh", "-c", pack):
+            raise SystemExit(f"lab: no initramfs could be made in {self.folder}")
+
+    def boot(self, machine: Machine, kernel: Path) -> str:
+        """@return what it has said on its console"""
+        words = [f"qemu-system-{self.architecture}", "-accel", self.accelerator, *self.qemu, *machine.qemu]
+        words += ["-nographic", "-no-reboot", "-kernel", str(kernel)]
+        words += ["-initrd", str(self.folder / "initramfs.gz"), "-append"]
+        words += [f"console={self.console} quiet panic=-1 machine={machine.name} {machine.kernel_options}"]
+        log, stop = self.folder / f"{machine.name}.log", time.monotonic() + self.machine_seconds_max
+        with (
+            log.open("wb") as file,
+            subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=file, stderr=file) as qemu,
+        ):
+            while qemu.poll() is None:
+                time.sleep(0.5)
+                if time.monotonic() > stop or b"KVM internal error" in log.read_bytes():
+                    qemu.kill()
+        return log.read_bytes().decode(errors="replace").replace("\r", "")
+
+    def run_machine(self, machine: Machine, kernel: Path) -> list[Result]:
+        """With KVM where it works: it may be there and not boot, as in a virtual machine."""
+        began, said = time.monotonic(), self.boot(machine, kernel)
+        if self.accelerator == "kvm" and not re.search("^RESULT ", said, re.MULTILINE):
+            say("KVM does not boot the machine: going on without")
+            self.accelerator = "tcg"
+            said = self.boot(machine, kernel)
+        results = list(read_results(machine, said))
+        for one in results:
+            print(f"{self.name:9} {machine.name:9} {one.test:60} {one.result}", flush=True)
+            if one.result == "FAILED":
+                print(one.output, flush=True)
+        say(f"{self.name}:{machine.name}: {time.monotonic() - began:.0f} s, {self.folder}/{machine.name}.log")
+        return results
+
+
+def call(folder: Path, *words: str) -> int:
+    """Run a command. Its output is added to the folder's file "log". @return the exit status"""
+    with (folder / "log").open("a") as log:
+        return subprocess.run(words, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log).returncode
+
+
+def read_results(machine: Machine, said: str) -> Iterator[Result]:
+    """A test without a result has failed: the machine has come to no end."""
+    end = 0.0
+    for number, test in enumerate(machine.tests):
+        found = re.search(
+            rf"^TEST {number} .*\n((?s:.*?))^RESULT {number} (\d+) ([\d.]+)$", said, re.MULTILINE
+        )
+        if not found:
+            yield Result(machine.name, test, "FAILED", 0.0, "\n".join(said.splitlines()[-30:]))
+            continue
+        result = {"0": "passed", "77": "skipped"}.get(found[2], "FAILED")
+        yield Result(machine.name, test, result, float(found[3]) - end, found[1])
+        end = float(found[3])
+
+
+def write_junit(path: Path, kind: str, results: list[Result]) -> None:
+    failures = str(sum(one.result == "FAILED" for one in results))
+    skipped = str(sum(one.result == "skipped" for one in results))
+    counts = {"tests": str(len(results)), "failures": failures, "skipped": skipped}
+    suite = ElementTree.Element("testsuite", name=f"lab {kind}", **counts)
+    for one in results:
+        place = {"classname": f"{kind}.{one.machine}", "name": one.test, "time": f"{one.seconds:.1f}"}
+        case = ElementTree.SubElement(suite, "testcase", place)
+        if one.result != "passed":
+            ElementTree.SubElement(case, {"FAILED": "failure"}.get(one.result, "skipped"))
+        printable = "".join(letter for letter in one.output if letter.isprintable() or letter in "\n\t")
+        ElementTree.SubElement(case, "system-out").text = printable
+    ElementTree.ElementTree(suite).write(path, encoding="unicode")
