@@ -94,6 +94,12 @@ def load(system: System) -> float:
     return round(float(match[0]), 2) if match else 0.0
 
 
+def waited_ns(system: System) -> int | None:
+    """For how long the calling thread has waited for a CPU so far."""
+    fields = (system.text("/proc/thread-self/schedstat") or "").split()
+    return int(fields[1]) if len(fields) > 1 else None
+
+
 class Ticks(NamedTuple):
     """How a CPU spent its time."""
 

@@ -22,9 +22,10 @@ def long(values, group=0):
 
 
 def ratios(old, new, paired=True):
-    """Of each row."""
-    both = pd.concat([long(old), long(new, TRIALS)])
-    return table.ratios(both, {TRIALS + group: group for group in GROUPS}, pairs=paired)
+    """Of each row. Not paired: no round has both."""
+    of_new = long(new, TRIALS)
+    of_new["round"] += 0 if paired else 100
+    return table.ratios(pd.concat([long(old), of_new]), {TRIALS + group: group for group in GROUPS})
 
 
 def share(found, true, low="ratio_low", high="ratio_high"):

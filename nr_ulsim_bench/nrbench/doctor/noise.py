@@ -6,9 +6,9 @@ import gc
 import re
 import time
 from collections.abc import Callable
-from pathlib import Path
 from shutil import which
 
+from nrbench import facts
 from nrbench.doctor.target import Seen, Target, Unseen, bad, good, warn
 from nrbench.programs import run
 from nrbench.sweep.process import bound_to
@@ -49,13 +49,13 @@ def taken_ns(clock_ns: Callable[[], int], waited_ns: Callable[[], int]) -> tuple
 
 def hidden_steal(target: Target) -> Seen:
     """A host that takes a CPU away and counts no steal time."""
-    schedstat, cpus = Path("/proc/thread-self/schedstat"), target.cpus & target.system.affinity()
-    if not (target.system.is_real and cpus and schedstat.exists()):
+    system, cpus = target.system, target.cpus & target.system.affinity()
+    if not (system.is_real and cpus and facts.waited_ns(system) is not None):
         raise Unseen("needs the machine itself, and a kernel that counts for how long threads wait")
     gc.disable()
     try:
         with bound_to([max(cpus)]):
-            taken, whole = taken_ns(time.monotonic_ns, lambda: int(schedstat.read_text().split()[1]))
+            taken, whole = taken_ns(time.monotonic_ns, lambda: facts.waited_ns(system) or 0)
     finally:
         gc.enable()
     share = taken / whole
