@@ -84,7 +84,7 @@ TEST_CASE(a_cpuset_shrinks_and_grows)
       ws_cpuset_t cpus;
       set_limit("cpuset.cpus", list[i]);
       CU_ASSERT_TRUE(ws_os_read_list(path_of("cpuset.cpus.effective"), &cpus));
-      CU_ASSERT_TRUE(test_until(counts, &(uint32_t){ws_os_cpuset_count(&cpus)}));
+      CU_ASSERT_TRUE_FATAL(test_until(counts, &(uint32_t){ws_os_cpuset_count(&cpus)}));
       use_all_workers(&cpus);
     }
     test_destroy(pool);
