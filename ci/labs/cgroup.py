@@ -46,7 +46,7 @@ TESTS_OF_MACHINE = (
     "echo 0 >$WS_LAB_GROUP/cgroup.procs; lab_cgroup",
     "WS_LAB_SMALL=1 container.py run /small lab_cgroup",
     "WS_LAB_VIEWERS=1 container.py page",
-    "container.py layout",
+    "container.py run /shared container.py layout",
 )
 KIND = WithPython(
     "cgroup",

@@ -27,9 +27,7 @@ static char *path_of(const char *name)
 static void set_limit(const char *name, const char *value)
 {
   FILE *file = fopen(path_of(name), "w");
-  CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-  CU_ASSERT_TRUE(fputs(value, file) >= 0);
-  CU_ASSERT_EQUAL(fclose(file), 0);
+  CU_ASSERT_TRUE_FATAL(file && fputs(value, file) >= 0 && fclose(file) == 0);
 }
 
 static void burst(void)
@@ -37,23 +35,18 @@ static void burst(void)
   test_burst(pool, 2 * WORKERS, test_empty_task, NULL);
 }
 
-/// @return how many threads of this process may not use exactly these CPUs
-static uint32_t threads_elsewhere(const ws_cpuset_t *cpus)
+/// @return whether each thread of this process may use exactly these CPUs
+static bool are_there(void *cpus)
 {
-  uint32_t elsewhere = 0;
+  bool there = true;
   DIR *folder = opendir("/proc/self/task");
   for (const struct dirent *entry; (entry = readdir(folder));) {
     ws_cpuset_t its;
-    if (entry->d_name[0] != '.' && ws_os_thread_cpus(atoi(entry->d_name), &its) == 0)
-      elsewhere += memcmp(&its, cpus, sizeof(its)) != 0;
+    const bool is_one = entry->d_name[0] != '.' && ws_os_thread_cpus(atoi(entry->d_name), &its) == 0;
+    there &= !is_one || memcmp(&its, cpus, sizeof(its)) == 0;
   }
   closedir(folder);
-  return elsewhere;
-}
-
-static bool are_there(void *cpus)
-{
-  return threads_elsewhere(cpus) == 0;
+  return there;
 }
 
 /// Each worker runs a task at the same time. @param cpus  that all threads may use then; NULL = any

@@ -4,7 +4,7 @@
 
 container.py run SHM PROGRAM...   runs a program in it, whose /dev/shm is SHM
 container.py page                 tpool-ws changes a pool from the host, in its container, and from a sidecar
-container.py layout               in it: the doctor's layout holds what docs/deployment.md asks of one
+container.py layout               in a container: the doctor's layout is as docs/deployment.md asks
 """
 
 import json
@@ -27,21 +27,15 @@ def container(name: str, shm: str, user: int, *words: str) -> tuple[str, ...]:
     folder = Path(tempfile.mkdtemp())
     subprocess.run(["crun", "spec"], cwd=folder, check=True)
     spec = json.loads((folder / "config.json").read_text())
-    environment = [f"{key}={value}" for key, value in os.environ.items()]
-    who = {"uid": user, "gid": user}
-    spec["process"] |= {"terminal": False, "args": words, "env": environment, "user": who}
+    spec["process"] |= {"terminal": False, "args": words, "user": {"uid": user, "gid": user}}
+    spec["process"]["env"] = [f"{key}={value}" for key, value in os.environ.items()]
     spec["root"]["path"] = "/rootfs"
     spec["linux"]["namespaces"].append({"type": "cgroup"})
     spec["linux"]["cgroupsPath"] = f"/pod/{name}"
     for place, source in (("/dev/shm", shm), ("/groups", "/groups")):
-        mount = {"destination": place, "type": "bind", "source": source, "options": ["bind", "rw"]}
-        spec["mounts"].append(mount)
+        spec["mounts"].append({"destination": place, "source": source, "options": ["bind", "rw"]})
     (folder / "config.json").write_text(json.dumps(spec))
     return "crun", "run", "--no-pivot", "-b", str(folder), name
-
-
-def look(*words: str) -> str:
-    return subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
 def check_page() -> int:
@@ -52,21 +46,20 @@ def check_page() -> int:
     }
     gnb = subprocess.Popen(container("gnb", "/shared", USER, "lab_cgroup", "others_change_it"))
     for setting, way in ways.items():
-        while not (pools := json.loads(look(*way(*TOOL, "top", "--once", "--json")))):
+        while not (pools := json.loads(subprocess.check_output(way(*TOOL, "top", "--once", "--json")))):
             time.sleep(0.1)  # its page is not there yet
-        print(look(*way(*TOOL, "set", "--pid", str(pools[0]["pid"]), setting)), flush=True)
+        subprocess.run(way(*TOOL, "set", "--pid", str(pools[0]["pid"]), setting), check=True)
     return gnb.wait()
 
 
 def check_layout() -> int:
     """Pinned threads are within the set, which has more CPUs than workers. With a quota they float."""
-    expected = {
-        "cpuset.cpus=2-7": {"--thread-pool 5,6,7", "AllowedCPUs=2-7"},
-        "cpu.max=250000 100000": {"--thread-pool -1,-1", "AllowedCPUs=2-4", "CPUQuota="},
-    }
+    expected = (
+        ("cpuset.cpus", "2-7", {"--thread-pool 5,6,7", "AllowedCPUs=2-7"}),
+        ("cpu.max", "250000 100000", {"--thread-pool -1,-1", "AllowedCPUs=2-4", "CPUQuota="}),
+    )
     missing = set[str]()
-    for limit, lines in expected.items():
-        name, _, value = limit.partition("=")
+    for name, value, lines in expected:
         Path(os.environ["WS_LAB_GROUP"], name).write_text(value)
         missing |= lines - {line.line for line in Layout(System(), 4).lines()}
     print("missing:", *missing)
@@ -74,11 +67,9 @@ def check_layout() -> int:
 
 
 match sys.argv[1:]:
-    case "run", shm, *words:
-        sys.exit(subprocess.call(container("gnb", shm, 0, *words)))
     case ["page"]:
         sys.exit(check_page())
     case ["layout"]:
-        sys.exit(subprocess.call(container("gnb", "/shared", 0, *sys.argv[:1], "layout inside")))
-    case ["layout inside"]:
         sys.exit(check_layout())
+    case "run", shm, *words:
+        sys.exit(subprocess.call(container("gnb", shm, 0, *words)))
