@@ -1,24 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 #
-# Sourced by ci/test: reports processes, files and mounts that a step has left behind. A mark in their
-# environment identifies the processes; files lie in a folder for temporary files that only this run uses. So
-# other programs of this machine do not matter. Mounts and files in /dev/shm, ~/.lttng and /var/run/lttng are
-# compared by name.
+# Sourced by ci/test: reports processes and files that a step has left behind. A mark in their environment
+# identifies the processes; files lie in a folder for temporary files that only this run uses. So other
+# programs of this machine do not matter.
 
 leftovers_mark="$$-$RANDOM$RANDOM"
 leftovers_looks=50 # 0.2 s apart: a daemon that was told to end may take a while
 
-# Records the state before the first step. Sets TMPDIR for the steps.
+# Marks the steps and sets TMPDIR for them.
 leftovers_begin() {
-  export WS_TEST_RUN="$leftovers_mark"
-  TMPDIR=$(mktemp -d "${TMPDIR:-/tmp}/ws-test.XXXXXX") || return 1
-  chmod 1777 "$TMPDIR" # as /tmp: some tests run as another user
-  export TMPDIR
-  leftovers_known=$(leftovers_named)
+  leftovers_folder=$(mktemp -d "${TMPDIR:-/tmp}/ws-test.XXXXXX") || return 1
+  chmod 1777 "$leftovers_folder" # as /tmp: some tests run as another user
+  export WS_TEST_RUN="$leftovers_mark" TMPDIR="$leftovers_folder"
 }
 
-leftovers_end() { [ -z "${leftovers_known+set}" ] || rm -rf "$TMPDIR"; }
+leftovers_end() { rm -rf "${leftovers_folder:-}"; }
 
 # Process numbers of programs that a step has started and that still run. Not of this shell and its subshells:
 # their environment in /proc is that of the start.
@@ -37,19 +34,10 @@ leftovers_staying() {
   leftovers_processes
 }
 
-# Mounts, and names in the folders that LTTng uses. The library lttng-ust makes /dev/shm/lttng-ust-wait-* in
-# each program that is linked with it, and never removes them.
-leftovers_named() {
-  awk '{ print "mount " $5 }' /proc/self/mountinfo 2>/dev/null
-  find /dev/shm "${LTTNG_HOME:-$HOME}/.lttng" /var/run/lttng/ -mindepth 1 2>/dev/null |
-    grep -v '^/dev/shm/lttng-ust-wait-'
-  return 0
-}
-
 # leftovers_of_step   Prints a line for each thing that was left behind, ends processes, removes files from
 # TMPDIR. Returns 1 when a process was left.
 leftovers_of_step() {
-  local pid path status=0 now
+  local pid path status=0
   while read -r pid; do
     printf '    left behind: process %s, %s\n' "$pid" "$(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null)"
     kill "$pid" 2>/dev/null
@@ -60,9 +48,5 @@ leftovers_of_step() {
     case "${path##*/}" in pytest-of-*) ;; *) printf '    left behind: %s\n' "$path" ;; esac
     rm -rf "$path"
   done
-  now=$(leftovers_named)
-  comm -13 <(sort -u <<<"$leftovers_known") <(sort -u <<<"$now") |
-    sed 's/^/    left behind, unless another program made it: /'
-  leftovers_known="$now"
   return "$status"
 }

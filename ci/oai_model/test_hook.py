@@ -7,7 +7,6 @@ version that could not be installed, and its tests are skipped.
 
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -192,22 +191,6 @@ def test_address_sanitizer(new_build: NewBuild, own_results: Results, shape: str
     assert build.result()[0] == own_results[shape]
 
 
-@full
-@pytest.mark.skipif(not shutil.which("ccache"), reason="ccache is not installed: apt install ccache")
-def test_ccache(new_build: NewBuild, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("CCACHE_DIR", str(tmp_path / "ccache"))
-    launchers = [f"-DCMAKE_{language}_COMPILER_LAUNCHER=ccache" for language in ("C", "CXX")]
-    build = new_build("B2").with_hook(*launchers)
-    assert build.ours()
-    assert "ccache" in (build.folder / "build.ninja").read_text()
-
-
-def test_pkg_config_without_lttng(new_build: NewBuild, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PKG_CONFIG_LIBDIR", "/nowhere")
-    build = new_build("B2").with_hook(lttng="AUTO")
-    assert "finds no lttng-ust, 2.13" in build.log and ", LTTng tracepoints" not in build.log
-
-
 def lttng_found() -> bool:
     return run(["pkg-config", "--atleast-version=2.13", "lttng-ust"]).returncode == 0
 
@@ -231,30 +214,12 @@ def test_tracepoints(new_build: NewBuild, own_results: Results, shape: str) -> N
     assert "lttng" not in run(["ldd", str(build.folder / "softmodem")]).stdout
 
 
-@pytest.mark.parametrize("label", ["system", *of_full("oldest")])
-def test_shadow_headers_come_first(new_build: NewBuild, label: str) -> None:
-    build = new_build("B2", cmake=cmake_called(label)).with_hook("-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
-    commands = (build.folder / "compile_commands.json").read_text()
-    firsts = re.findall(r'"command": .*?-I(\S+)', commands)
-    assert len(firsts) > 20
-    assert all("/shim/oai_task" in first for first in firsts)
-    assert not re.search(r"threadPool/(thread-pool|task_ans)\.c", commands)
-
-
 def test_unknown_shape_stops(tmp_path: Path) -> None:
     build = Build(assemble_unknown(tmp_path / "oai"), tmp_path / "build").with_hook(fails=True)
     assert "unknown shape" in build.log and str(tmp_path / "oai" / POOL) in build.log
     assert "task_ans.h: there, with: task_t init_task_ans" not in build.log
     assert "task_ans.h: there, with: init_task_ans" in build.log
     assert f"without -D{INCLUDE}" in build.log
-
-
-def test_a_function_that_we_lack_is_named(new_build: NewBuild) -> None:
-    build = new_build("B2").with_hook()
-    assert "Warning" not in build.log
-    append(build.tree / POOL / "thread-pool.h", "\nvoid pushTpool_later(tpool_t *pool, task_t task);\n")
-    build.with_hook()
-    assert "has pushTpool_later(), which thread_pool_ws does not have" in build.log
 
 
 @full
@@ -273,23 +238,18 @@ def test_what_the_newest_headers_have(new_build: NewBuild, tree: str) -> None:
     assert re.findall(r"len_thr \d+", build.result()[1]) == re.findall(r"len_thr \d+", own.result()[1])
 
 
-def test_another_form_of_a_batch_is_named(new_build: NewBuild) -> None:
-    build = new_build("B2")
-    other = "\nvoid pushTpool_batch(tpool_t *pool, task_t *tasks, int n);\n"
-    append(build.tree / POOL / "thread-pool.h", other)
-    build.with_hook()
-    assert "has pushTpool_batch(tpool_t *pool, task_t *tasks, int n); thread_pool_ws supports" in build.log
-    assert "WS_OAI_PUSH_BATCH" not in build.log
-
-
-@full
-def test_an_unknown_member_of_a_task_is_named(new_build: NewBuild) -> None:
-    build = new_build("B2")
+def test_what_we_lack_is_named(new_build: NewBuild) -> None:
+    build = new_build("B2").with_hook()
+    assert "Warning" not in build.log
+    batch = "pushTpool_batch(tpool_t *pool, task_t *tasks, int n);"
+    text = f"\nvoid pushTpool_later(tpool_t *pool, task_t task);\nvoid {batch}\n"
+    append(build.tree / POOL / "thread-pool.h", text)
     member = ("} task_t;", "  int weight; /* of it; */\n} task_t;")
     replace(build.tree / POOL / "task.h", (member,))
     build.with_hook()
+    assert "has pushTpool_later(), which thread_pool_ws does not have" in build.log
+    assert f"has {batch} thread_pool_ws supports" in build.log and "WS_OAI_PUSH_BATCH" not in build.log
     assert 'has the member "int weight", which' in build.log
-    assert build.ours()
 
 
 def test_two_targets_with_the_pool_stop(new_build: NewBuild) -> None:
@@ -337,11 +297,6 @@ def test_in_a_subdirectory_stops(new_build: NewBuild, tmp_path: Path) -> None:
     build.tree = top
     build.with_hook(fails=True)
     assert "is a subdirectory" in build.log
-
-
-def test_the_unspecific_variable_works_too(new_build: NewBuild) -> None:
-    build = new_build("B2").configure(f"-DCMAKE_PROJECT_INCLUDE={HOOK}")
-    assert "replaces OAI's thread pool" in build.log
 
 
 def test_the_version_names_the_commit(new_build: NewBuild) -> None:

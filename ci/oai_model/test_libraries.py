@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from oai_model.model import HOOK, REPO
-from oai_model.test_hook import INCLUDE, Build, NewBuild, lttng_found
+from oai_model.test_hook import INCLUDE, Build, NewBuild
 
 # In the order of the parameter hooked.
 FIRST = "-DWS_TESTS=OFF", f"-D{INCLUDE}={HOOK}"
@@ -58,15 +58,3 @@ def test_a_library_that_is_too_old_is_not_there(build: Build, modules: Path, hoo
     assert TRACED[hooked] not in build.log
     build.configure(f"{LTTNG[hooked]}=ON", fails=True)
     assert "is ON, but pkg-config finds lttng-ust 2.12.7 only, 2.13 or newer is wanted" in build.log
-
-
-@both
-@pytest.mark.skipif(not lttng_found(), reason="lttng-ust 2.13 is not installed: apt install liblttng-ust-dev")
-def test_on_off_and_nothing_said(build: Build, hooked: bool) -> None:
-    name = LTTNG[hooked]
-    assert TRACED[hooked] in build.configure(FIRST[hooked]).log
-    for option, traced in (("=ON", True), ("=OFF", False), ("", True), ("=AUTO", True)):
-        said = name + option if option else "-U" + name[2:]
-        assert (TRACED[hooked] in build.configure(said).log) == traced, said
-        # The provider's source, not a word of the log only.
-        assert ("ws_tp.c" in (build.folder / "build.ninja").read_text()) == traced, said

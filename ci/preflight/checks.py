@@ -18,7 +18,6 @@ from preflight.tree import KEYWORDS, POOL, POOL_FILES, POOL_TARGETS, Located, Tr
 HOOK_CMAKE = (3, 16)
 LTTNG = "2.13"  # as in cmake_targets/thread_pool_ws_patch.cmake
 PATCHES = ("trace", "prewake")
-ALIAS_CMAKE = (3, 18)
 # Programs that a user builds; what only other targets link is a note.
 PROGRAMS = ("nr-softmodem", "nr-uesoftmodem", "nr_ulsim", "nr_dlsim", "lte-softmodem", "lte-uesoftmodem")
 # Debian and Ubuntu packages of what OAI asks for by other names.
@@ -225,12 +224,6 @@ def check_download(tree: Tree, here: Located, name: str, cc: str | None) -> Iter
     present = host.cmake_package(cc, name)
     detail = "found" if present else "not found: CPM will download it during the configuration"
     yield row(present, name, detail, f"{install(name)}, or have network", "note")
-    alias = any(a.file == here.file and "ALIAS" in a.command.args for a in tree.each("add_library"))
-    have = host.version_of(which("cmake") or "cmake")
-    if present and alias and have < ALIAS_CMAKE:
-        where = here.file.relative_to(tree.root)
-        detail = f"{where} makes an alias of an imported target, which CMake {host.dotted(have)} may refuse"
-        yield Row("missing", f"cmake for {name}", detail, "CMake 3.18 or newer: pip install cmake")
 
 
 def check_cpm(tree: Tree) -> Iterator[Row]:
@@ -240,18 +233,10 @@ def check_cpm(tree: Tree) -> Iterator[Row]:
         yield Row("missing", "CPM.cmake", "included by the tree and not in it",
                   "a complete checkout of OAI: git restore cmake_targets/CPM.cmake")  # fmt: skip
     for file in files:
-        text = read(file)
-        version = re.search(r"CPM_DOWNLOAD_VERSION\s+\"?([\d.]+)", text)
-        if version is None or not re.search(r"file\s*\(\s*DOWNLOAD", text, re.IGNORECASE):
-            yield Row("ok", "CPM.cmake", "downloads nothing by itself")
-            continue
-        cache = Path(os.environ.get("CPM_SOURCE_CACHE") or "~/.cache/cpm").expanduser()
-        script = cache / "cpm" / f"CPM_{version[1]}.cmake"
-        there = script.is_file() and script.stat().st_size > 0  # a download that failed leaves an empty file
-        lack = "empty" if script.exists() else "not there"
-        yield row(there, "CPM", f"{script}" if there else
-                  f"{script} is {lack}: the configuration will download it",
-                  "have network, or set CPM_SOURCE_CACHE to a folder that holds it", "note")  # fmt: skip
+        version = re.search(r"CPM_DOWNLOAD_VERSION\s+\"?([\d.]+)", read(file))
+        if version and re.search(r"file\s*\(\s*DOWNLOAD", read(file), re.IGNORECASE):
+            yield Row("note", "CPM", f"the configuration downloads version {version[1]} into its cache once",
+                      "have network, or set CPM_SOURCE_CACHE to a folder that holds it")  # fmt: skip
 
 
 def check_simde(tree: Tree) -> Iterator[Row]:
@@ -310,38 +295,6 @@ def check_programs(tree: Tree) -> Iterator[Row]:
         yield row(path is not None, name, detail, install(name))
 
 
-def check_sources(tree: Tree) -> Iterator[Row]:
-    remedy = "a complete checkout of OAI; this one is partial, or its checkout failed"
-    missing = tree.missing_sources()
-    users: dict[Path, list[str]] = {}
-    for (target, always), files in sorted(missing.items()):
-        for file in files if always else ():
-            users.setdefault(file, []).append(target)
-    for targets in dict.fromkeys(map(tuple, users.values())):
-        files = [file for file, wanting in users.items() if tuple(wanting) == targets]
-        first = files[0].relative_to(tree.root) if tree.root in files[0].parents else files[0]
-        more = f" and {len(files) - 1} more" if len(files) > 1 else ""
-        yield Row("missing", f"sources of {', '.join(targets)}", f"not in the tree: {first}{more}", remedy)
-    optional = sorted(target for target, always in missing if not always)
-    if optional:
-        detail = f"of targets that options ask for, not in the tree: {', '.join(optional)}"
-        yield Row("note", "sources", detail,
-                  "git submodule update --init, if you want those options")  # fmt: skip
-    if len(missing) == len(optional):
-        yield Row("ok", "sources", f"{len(tree.targets())} targets, all files present")
-
-
-def check_optional(tree: Tree) -> Iterator[Row]:
-    """Packages that only options need, in one line: no build needs all of them."""
-    names = set()
-    for here in tree.each("find_package", "pkg_check_modules"):
-        if here.conditions and "REQUIRED" in here.command.args:
-            wanted = modules_of(here) if here.command.name == "pkg_check_modules" else here.command.args[:1]
-            names |= {re.split("[<>=]", name)[0] for name in wanted}
-    if names:
-        yield Row("note", "not checked", f"wanted by options only: {', '.join(sorted(names))}")
-
-
 def once(rows: Iterable[Row]) -> Iterator[Row]:
     """Without repetitions: the same module, and a library whose package is named already."""
     seen: set[tuple[str, str]] = set()
@@ -361,5 +314,5 @@ def all_checks(tree: Tree, build_dir: Path | None) -> list[Row]:
         *check_shape(tree), *check_folder(tree, build_dir), *check_tools(tree),
         *check_patches(build_dir), *check_asn1c(tree, build_dir), *check_cpm(tree),
         *check_pkg_config(tree), *check_packages(tree), *check_simde(tree),
-        *check_linked(tree), *check_programs(tree), *check_sources(tree), *check_optional(tree),
+        *check_linked(tree), *check_programs(tree),
     ))]  # fmt: skip

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A build folder of OAI: which pool it is configured with, which patches, and what is left from before."""
+"""A build folder of OAI: which pool it is configured with, and which patches."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from os.path import realpath
 from pathlib import Path
@@ -68,16 +67,6 @@ def patches_state(build_dir: Path) -> str:
     return f"patches: {PATCHES}={value}, patched files: {', '.join(files)}"
 
 
-def left_over(build_dir: Path) -> Iterator[str]:
-    """Of the hook, in a build folder that is configured without it."""
-    settings = [line.split(":")[0] for line in read(build_dir / "CMakeCache.txt").splitlines()
-                if line.startswith("THREAD_POOL_WS_")]  # fmt: skip
-    if settings:
-        yield f"in its cache: {', '.join(settings)}"
-    if (build_dir / COPIES).is_dir():
-        yield f"the folder {build_dir / COPIES}"
-
-
 def states(build_dir: Path) -> Iterator[str]:
     """Lines of the report."""
     if not is_configured(build_dir):
@@ -91,12 +80,3 @@ def states(build_dir: Path) -> Iterator[str]:
         yield patches_state(build_dir)
         return
     yield f"{build_dir} is configured with OAI's own pool"
-    rest = list(left_over(build_dir))
-    if rest:
-        yield f"left from before, without effect: {'; '.join(rest)}. To remove it: " + remove(build_dir)
-
-
-def remove(build_dir: Path) -> str:
-    """The commands that take all of the hook out of a build folder."""
-    folder, copied = shlex.quote(str(build_dir)), shlex.quote(str(build_dir / COPIES))
-    return f"cmake -U{VARIABLE} -U'THREAD_POOL_WS_*' {folder} && rm -r {copied}"

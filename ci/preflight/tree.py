@@ -131,24 +131,6 @@ class Tree:
         names = (name for name in self.names(here.command.args[1:]) if SOURCE.search(name))
         return [Path(normpath(here.folder / name)) for name in names if "$" not in name]
 
-    def generated(self) -> set[str]:
-        """Names of files that custom commands, or OAI's own functions around them, make."""
-        names = set()
-        for here in self.found:
-            if "OUTPUT" in here.command.args:
-                names |= {Path(name).name for name in self.names(here.command.args)}
-        return names
-
-    def missing_sources(self) -> dict[tuple[str, bool], list[Path]]:
-        """Sources that a target names and the tree lacks, by target and whether it is always configured."""
-        made = self.generated()
-        missing: dict[tuple[str, bool], list[Path]] = {}
-        for here in self.each("add_library", "add_executable"):
-            lacking = [s for s in self.sources(here) if not s.exists() and s.name not in made]
-            if lacking:
-                missing.setdefault((here.command.args[0], not here.conditions), []).extend(lacking)
-        return missing
-
     def pool_targets(self) -> dict[str, list[Path]]:
         """The targets that compile OAI's pool, and its files there."""
         holders = {}

@@ -135,6 +135,17 @@ run_by_pkg_config() {
     LD_LIBRARY_PATH="$folder" "$program"
 }
 
+# built_by_cmake <folder of examples> [<prefix> <build folder> [option]...]
+#   Builds its programs with a library that is installed there, in the step's folder "scratch", and runs them.
+built_by_cmake() {
+  local build="$scratch/${3:-$1}" program
+  cmake -S "examples/$1" -B "$build" -G Ninja "-DCMAKE_PREFIX_PATH=${2:-$prefix}" "${@:4}" &&
+    cmake --build "$build" || return 1
+  for program in "$build"/squares* "$build/pi" "$build"/pipeline*; do
+    [ ! -x "$program" ] || [ -d "$program" ] || "$program" || return 1
+  done
+}
+
 # One attribute of the <testsuite> element in a JUnit file; 0 when it has none.
 junit_attribute() {
   local value

@@ -78,11 +78,3 @@ class AbiTest(FolderTest):
         script = "X_0.1 { ws_*; }; X_PRIVATE_0.1.0 { ws_second; };"
         self.make(self.root / f"{NAME}.abi", script=script)
         self.assertEqual(self.findings(task="long more;", script=script), "")
-
-    def test_a_library_without_a_dump(self) -> None:
-        (self.root / f"{NAME}.abi").unlink()
-        self.assertIn("[dump]", self.findings())
-
-    def test_the_node_of_this_version(self) -> None:
-        text = "#define WS_VERSION_MAJOR 0\n#define WS_VERSION_MINOR 3\n#define WS_VERSION_PATCH 7\n"
-        self.assertEqual(check_abi.current_node(text), "_0.3")

@@ -19,10 +19,6 @@ CASES: tuple[tuple[str, Files, tuple[str, ...]], ...] = (
     (HOOK + PATCHES + "trace\n", TOOLS, ("patches: THREAD_POOL_WS_PATCHES=trace, but no file is patched",)),
     (HOOK + PATCHES + "trace\n", {**TOOLS, **COPY},
      ("THREAD_POOL_WS_PATCHES=trace, patched files: executables/nr-ru.c",)),
-    (PATCHES + "trace\n", {**TOOLS, **COPY}, (
-        "configured with OAI's own pool left from before, without effect: ",
-        "in its cache: THREAD_POOL_WS_PATCHES; the folder TOP/build/thread_pool_ws/patched. ",
-        "cmake -UCMAKE_PROJECT_OpenAirInterface_INCLUDE -U'THREAD_POOL_WS_*'")),
     (PATCHES + "ON\n", {}, ("missing", "not ready: 2 missing")),
     (PATCHES + "trace;prewake\n", {}, ("missing", "not ready: 2 missing")),
     (PATCHES + "prewake\n", {}, ("missing", "not ready: 1 missing")),

@@ -28,7 +28,7 @@ from nrbench.sweep.tables import NOTHING, case_notes, factor, interval_text, tex
 
 MARK_BEGIN = "<!-- results:"
 MARK = re.compile(r"(<!-- results: (\S+)(?: ([^>]+))? -->).*?(<!-- end -->)", re.DOTALL)
-HEAD = re.compile(r"(?P<machine>.+?, Linux \S+?),.* commit (?P<commit>\S+?), load (?P<load>\S+)")
+HEAD = re.compile(r".+?, Linux \S+?,.* commit (?P<commit>\S+?), load (?P<load>\S+)")
 OFF, AUTO = "new off", "new auto"
 OVER = ("over_bound", "over_parallel_bound")
 FIGURES = [RX, *WHOLE[RX]]
@@ -147,7 +147,7 @@ def hours(folder: Path, words: str) -> str:
 
 
 def facts_of(path: Path) -> dict[str, str]:
-    """What a file records of its run: commit, machine, load at the start, date."""
+    """What a file records of its run: commit, load at the start, date."""
     if path.suffix == ".txt":
         found = HEAD.match(path.read_text(encoding="utf-8"))
         return found.groupdict() if found else {}
@@ -160,7 +160,6 @@ def facts_of(path: Path) -> dict[str, str]:
     loads = sorted(run.host.load for run in runs)
     return {
         "commit": ", ".join(sorted(commits)),
-        "machine": f"{runs[0].host.label}, Linux {runs[0].host.kernel}",
         "load": " to ".join(dict.fromkeys(f"{load:.2f}" for load in (loads[0], loads[-1]))),
         "date": min(run.began for run in runs)[:10],
         "runs": f"{len(runs)}, {failed} without a result" if failed else str(len(runs)),
@@ -168,8 +167,8 @@ def facts_of(path: Path) -> dict[str, str]:
 
 
 def runs(folder: Path, _: str) -> str:
-    """All raw runs: where each was taken, and of which commit."""
-    heads = ("command", "commit", "machine", "load", "date", "runs")
+    """All raw runs: how each was taken, and of which commit."""
+    heads = ("command", "commit", "load", "date", "runs")
     rows = []
     for name, header in headers(folder).items():
         facts = header | facts_of(folder / name)

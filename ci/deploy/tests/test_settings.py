@@ -3,10 +3,9 @@
 
 import re
 import sys
-from pathlib import Path
 
 import pytest
-from deploykit import DEPLOY, MODES, check_pool, need, run, spin_words, variants
+from deploykit import DEPLOY, MODES, check_pool, run, spin_words, variants
 
 ENV_FILE = (DEPLOY / "thread_pool_ws.env").read_text()
 PAGE = (DEPLOY.parents[1] / "docs" / "deployment.md").read_text()
@@ -27,15 +26,6 @@ def test_each_line_of_the_environment_file_holds() -> None:
     found = [read_env(text) for text in variants(ENV_FILE)]
     assert found[0] == {"TPOOL_WS_SPIN": "auto", "TPOOL_WS_REPORT": "0", "TPOOL_WS_LIVE": "0"}
     assert {check_pool(one) for one in found} == MODES and len(found) == 6
-
-
-def test_docker_reads_the_environment_file(tmp_path: Path) -> None:
-    """docker reads the file before it looks for its daemon, of which there is none at this address."""
-    need("docker")
-    for text, refused in [*((text, False) for text in variants(ENV_FILE)), ("TPOOL_WS_SPIN = auto\n", True)]:
-        (tmp_path / "env").write_text(text)
-        command = ("docker", "run", "--env-file", tmp_path / "env", "oai-gnb:test")
-        assert ("env file" in run(*command, DOCKER_HOST="unix:///nonexistent").stderr) == refused
 
 
 def test_the_page_shows_what_the_start_line_says() -> None:

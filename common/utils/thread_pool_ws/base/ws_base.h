@@ -3,7 +3,7 @@
 /// What every file of the core needs: cache-line spacing, branch hints, assertions, structures that callers
 /// of another version declare, and those headers of the C library that most files need. A file includes each
 /// header whose names stand in it, but for what another one hands on: the lines there that are marked "IWYU
-/// pragma: export" (ci/lint_includes.py). Another C library's headers may bring fewer names by chance.
+/// pragma: export". Another C library's headers may bring fewer names by chance.
 #ifndef WS_BASE_H
 #define WS_BASE_H
 

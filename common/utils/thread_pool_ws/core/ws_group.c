@@ -10,7 +10,7 @@
 #include "../tasks/ws_tasks.h"
 
 #include "../pool/ws_process.h"
-#include "../trace/ws_probe.h"
+#include "../trace/ws_probe.h" // IWYU pragma: keep, for builds with LTTng
 
 #define SLEEPS 1u ///< bit 0 of the word
 #define UNIT 2u ///< one unit of the count above it

@@ -148,8 +148,8 @@ static void see_wakes(const look_t *look, const walk_t *walk, uint64_t at, const
     late = next->ns - called; // at the burst's end it was not up yet
     usual = ws_hint_load(&ws_rings.wake_ns);
   } else if (next->kind == WS_NOTE_UNPARK) {
-    // Called: the time since. By its timer, or kept from going to sleep, no call says when the wake began: all
-    // the time in the burst since it went to sleep counts, as it may have lost its CPU on the way.
+    // Called: the time since. By its timer, or kept from going to sleep, no call says when the wake began:
+    // all the time in the burst since it went to sleep counts, as it may have lost its CPU on the way.
     late = next->small ? next->ns - from : next->address;
     usual = ws_hint_load(&ws_rings.wake_ns);
   } else if (is_worker && looks && (is_last || next->kind == WS_NOTE_RUN)) {

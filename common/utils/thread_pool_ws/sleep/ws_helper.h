@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_helper.h
 /// CPU slots: on which pools' account the calling thread uses a CPU. A worker has a slot in its own pool. A
-/// helper, a thread that waits in a pool of which it is no worker, or runs a task there inline or late, has one
-/// in each such pool. A slot is active or suspended. All slots of a thread are suspended while the thread
+/// helper, a thread that waits in a pool of which it is no worker, or runs a task there inline or late, has
+/// one in each such pool. A slot is active or suspended. All slots of a thread are suspended while the thread
 /// sleeps, or blocks, in any pool; each pool may then wake another worker.
 #ifndef WS_HELPER_H
 #define WS_HELPER_H

@@ -91,7 +91,7 @@ def tree() -> Tree:
 
 @dataclass(frozen=True)
 class Mutant:
-    """Why it is one, the seed that found it last, what it changes, and the kind of ci/lab that alone finds it."""
+    """Why it is one, the seed that found it last, what it changes, the kind of ci/lab that finds it."""
 
     name: str
     why: str
