@@ -21,7 +21,7 @@ mount --bind / /rootfs; mount --bind /sys/fs/cgroup /groups
 mount -t tmpfs -o size=20k shm /small; mount -t tmpfs -o mode=1777 shm /shared
 for group in /groups /groups/pod; do echo "+cpu +cpuset +memory +pids" >$group/cgroup.subtree_control; done
 """
-EACH = "export WS_LAB_GROUP=/groups/pod/gnb PYTHONPATH=/nr WS_TEST_DEADLINE_S=90; mkdir -p $WS_LAB_GROUP"
+EACH = "export WS_LAB_GROUP=/groups/pod/gnb PYTHONPATH=/nr WS_TEST_DEADLINE_S=30; mkdir -p $WS_LAB_GROUP"
 
 
 class WithPython(Kind):
@@ -45,7 +45,7 @@ class WithPython(Kind):
 TESTS_OF_MACHINE = (
     "echo 0 >$WS_LAB_GROUP/cgroup.procs; lab_cgroup",
     "WS_LAB_SMALL=1 container.py run /small lab_cgroup",
-    "WS_LAB_VIEWERS=1 container.py page",
+    "WS_LAB_VIEWERS=1 WS_TEST_DEADLINE_S=400 container.py page",
     "container.py run /shared container.py layout",
 )
 KIND = WithPython(
