@@ -12,7 +12,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 from nrbench.doctor.layout import Layout
@@ -47,7 +46,7 @@ def check_page() -> int:
     gnb = subprocess.Popen(container("gnb", "/shared", USER, "lab_cgroup", "others_change_it"))
     for setting, way in ways.items():
         while not (pools := json.loads(subprocess.check_output(way(*TOOL, "top", "--once", "--json")))):
-            time.sleep(0.1)  # its page is not there yet
+            pass  # its page is not there yet
         subprocess.run(way(*TOOL, "set", "--pid", str(pools[0]["pid"]), setting), check=True)
     return gnb.wait()
 
