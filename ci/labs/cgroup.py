@@ -21,7 +21,7 @@ mount --bind / /rootfs; mount --bind /sys/fs/cgroup /groups
 mount -t tmpfs -o size=20k shm /small; mount -t tmpfs -o mode=1777 shm /shared
 for group in /groups /groups/pod; do echo "+cpu +cpuset +memory +pids" >$group/cgroup.subtree_control; done
 """
-EACH = "export WS_LAB_GROUP=/groups/pod/gnb PYTHONPATH=/nr WS_TEST_DEADLINE_S=30; mkdir -p $WS_LAB_GROUP"
+EACH = "export WS_LAB_GROUP=/groups/pod/gnb PYTHONPATH=/nr WS_TEST_DEADLINE_S=60; mkdir -p $WS_LAB_GROUP"
 
 
 class WithPython(Kind):
