@@ -160,9 +160,12 @@ static void end_workers(struct ws_pool_s *pool)
   ws_guard_end(pool); // no worker is made from now on
   // A worker that ends needs no CPU of its own, and its own may be held by another thread. Now: a thread that
   // has ended has no number.
-  for (uint32_t i = 0; i < pool->workers; i++)
-    if (pool->worker[i]->cpu >= 0 && ws_tid(pool->worker[i]) != 0)
-      ws_os_allow(ws_tid(pool->worker[i]), &pool->mask);
+  for (uint32_t i = 0; i < pool->workers; i++) {
+    const ws_worker_t *worker = pool->worker[i];
+    if (worker->cpu >= 0 && ws_tid(worker) != 0)
+      ws_os_allow(ws_tid(worker), &pool->mask);
+    ws_os_lend_class(ws_tid(worker));
+  }
   ws_store_release(&pool->state, WS_STOPPED); // [edge STOP release]
   // [edge STOP_DEKKER fence] [edge PARK_DEKKER fence] The store of the state before the looks at sleepers
   // and queues. Without the fence a worker that parks can read the old state while its bit is not seen here:

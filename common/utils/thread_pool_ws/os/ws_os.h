@@ -67,6 +67,9 @@ void ws_os_place(int32_t *cpu, int32_t *node);
 int32_t ws_os_tid(void);
 /// @return the real-time priority of thread @p tid (0 = the caller); 0 = it is of another class
 uint32_t ws_os_priority(int32_t tid);
+/// @brief The caller waits for the end of thread @p tid (0 = none), which needs a CPU though other threads
+/// may hold all: give it the caller's class, unless its own goes first, or the caller has no right to do so.
+void ws_os_lend_class(int32_t tid);
 /// Let another thread of the caller's class and priority that waits for this CPU run first.
 void ws_os_yield(void);
 

@@ -208,6 +208,15 @@ uint32_t ws_os_priority(int32_t tid)
   return syscall(SYS_sched_getparam, tid, &param) == 0 ? (uint32_t)param.sched_priority : 0;
 }
 
+// Not pthread_setschedparam(): a thread that has just lowered its own class by it may still hold its lock.
+void ws_os_lend_class(int32_t tid)
+{
+  const long policy = syscall(SYS_sched_getscheduler, 0);
+  const struct sched_param param = {.sched_priority = (int)ws_os_priority(0)};
+  if (tid != 0 && policy >= 0 && (uint32_t)param.sched_priority >= ws_os_priority(tid))
+    syscall(SYS_sched_setscheduler, tid, policy, &param);
+}
+
 void ws_os_yield(void)
 {
   sched_yield();

@@ -41,6 +41,7 @@ static struct {
   bool is_there; ///< also without pools: it was left in a write
   uint32_t pools; ///< that are judged
   ws_au32_t state; ///< S futex
+  ws_au32_t tid; ///< S the thread's number
   ws_au64_t places; ///< S in the list, given so far
   struct {
     ws_au64_t ready; ///< S its place + 1 when it is written
@@ -240,6 +241,7 @@ static void write_files(uint64_t now_ns, bool ends)
 static void *scribe(void *unused)
 {
   pthread_setname_np(pthread_self(), "ws_scribe");
+  ws_hint_store(&own.tid, (uint32_t)ws_os_tid());
   for (bool ended = true;;) {
     uint32_t state = ws_load_acquire(&own.state); // [edge LATE acquire] nothing comes later
     const bool ends = state & ENDS;
@@ -281,6 +283,7 @@ void ws_scribe_begin(const ws_settings_t *settings)
                       .worst_ns = before.worst_ns,
                       .windows = before.windows};
     ws_store_relaxed(&own.state, 0); // relaxed: there is no scribe
+    ws_hint_store(&own.tid, 0);
     const int error = ws_os_thread_create(&own.thread, 0, WS_PATIENCE_NS, scribe, NULL);
     own.is_there = error == 0;
     if (error)
@@ -292,16 +295,12 @@ void ws_scribe_begin(const ws_settings_t *settings)
 /// @param until_ns  0 = never. @return whether it has ended
 static bool end_until(uint64_t until_ns)
 {
-  struct sched_param param;
-  int policy;
   uint32_t state = ws_hint_load(&own.state);
   if (!(state & ENDS))
     ws_store_release(&own.state, state + TIMES + ENDS); // [edge LATE release] what came before
+  if (!(state & HAS_ENDED))
+    ws_os_lend_class((int32_t)ws_hint_load(&own.tid));
   ws_os_futex_wake(&own.state, 1);
-  // While other threads keep all CPUs busy a SCHED_IDLE scribe gets none, and the caller waits for it. A
-  // caller that has no right to change the class waits longer.
-  if (pthread_getschedparam(pthread_self(), &policy, &param) == 0)
-    pthread_setschedparam(own.thread, policy, &param);
   while (!((state = ws_load_acquire(&own.state)) & HAS_ENDED)) // [edge LATE acquire] what it wrote
     if (ws_os_futex_wait_until(&own.state, state, until_ns) == -ETIMEDOUT)
       return false;

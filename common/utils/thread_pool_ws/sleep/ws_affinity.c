@@ -3,6 +3,8 @@
 /// ws_affinity.h.
 #include "ws_affinity.h"
 
+#include <unistd.h>
+
 #include "../pool/ws_near.h"
 #include "../trace/ws_traced.h"
 #include "ws_budget.h"
@@ -116,18 +118,42 @@ void ws_affinity_return(ws_worker_t *worker, int32_t tid)
   ws_os_unconfine(&ws_sleep_worker(worker)->confine, tid);
 }
 
+/// Add the CPUs of thread @p tid.
+static void add_cpus(ws_cpuset_t *all, int32_t tid)
+{
+  ws_cpuset_t cpus;
+  if (ws_os_thread_cpus(tid, &cpus) < 0)
+    return;
+  for (size_t word = 0; word < sizeof(all->mask) / sizeof(all->mask[0]); word++)
+    all->mask[word] |= cpus.mask[word];
+}
+
+/// On an isolated CPU (isolcpus=) the kernel leaves a normal thread where it is, though a real-time thread
+/// holds that CPU and others are idle.
+/// @return the CPUs of @p all that are not isolated; else those of the process's first thread; else @p all
+static ws_cpuset_t outside_isolated(const ws_cpuset_t *all)
+{
+  ws_cpuset_t isolated, left = *all;
+  ws_os_read_list("/sys/devices/system/cpu/isolated", &isolated);
+  for (uint32_t try = 0; try < 2; try++) {
+    for (size_t word = 0; word < sizeof(left.mask) / sizeof(left.mask[0]); word++)
+      left.mask[word] &= ~isolated.mask[word];
+    if (ws_os_cpuset_count(&left) > 0)
+      return left;
+    add_cpus(&left, getpid());
+  }
+  return *all;
+}
+
 void ws_affinity_beside_workers(const struct ws_pool_s *pool)
 {
-  ws_cpuset_t all, cpus;
-  ws_os_process_cpus(&all);
-  const uint32_t own = ws_os_cpuset_count(&all);
-  for (uint32_t i = 0; i < pool->workers; i++) {
-    if (ws_os_thread_cpus(ws_tid(pool->worker[i]), &cpus) < 0)
-      continue;
-    for (size_t word = 0; word < sizeof(all.mask) / sizeof(all.mask[0]); word++)
-      all.mask[word] |= cpus.mask[word];
-  }
-  if (ws_os_cpuset_count(&all) > own) // else it keeps the CPUs of its cpuset
+  ws_cpuset_t own, all;
+  ws_os_process_cpus(&own);
+  all = own;
+  for (uint32_t i = 0; i < pool->workers; i++)
+    add_cpus(&all, ws_tid(pool->worker[i]));
+  all = outside_isolated(&all);
+  if (memcmp(&all, &own, sizeof(all)) != 0) // else it keeps the CPUs of its cpuset
     ws_os_allow(0, &all);
 }
 

@@ -37,8 +37,9 @@ void ws_affinity_call(ws_worker_t *worker, ws_here_t here, uint32_t cpu);
 /// could before. @param tid  0 = the caller is the worker, else it is the guard
 void ws_affinity_return(ws_worker_t *worker, int32_t tid);
 
-/// @brief Let the caller, a thread of the pool that is not a worker, run wherever a worker may. It has
-/// inherited the CPUs of the pool's creator, which may be pinned to one CPU and keep that busy.
+/// @brief Let the caller, a thread of the pool that is not a worker, run wherever a worker may, but not on
+/// isolated CPUs. It has inherited the CPUs of the pool's creator, which may be pinned to one CPU and keep
+/// that busy.
 void ws_affinity_beside_workers(const struct ws_pool_s *pool);
 
 #endif

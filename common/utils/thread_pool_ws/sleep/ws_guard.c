@@ -18,9 +18,9 @@
 /// [edge GUARD_DEKKER] A thread that queues a task while a worker sleeps sees the guard STANDING, or makes it
 /// so. A guard that has become DORMANT looks at the queues once more.
 ///
-/// Why a separate thread: it is of the class BATCH, which never preempts. When workers block, a CPU is free
-/// and the guard runs at once. When workers work, the guard waits until they are done. With a parked worker
-/// in this role a long burst took 3 % longer.
+/// Why a separate thread: it is of the class BATCH, which never preempts (take_class() has an exception).
+/// When workers block, a CPU is free and the guard runs at once. When workers work, the guard waits until
+/// they are done. With a parked worker in this role a long burst took 3 % longer.
 #define _GNU_SOURCE
 #include "ws_guard.h"
 
@@ -208,18 +208,32 @@ static void become_dormant(struct ws_pool_s *pool)
 /// Between two tries to make the workers that the system has refused.
 #define MISSING_NS 200000000u
 
+/// A kernel with PREEMPT_RT leaves the timer of a normal thread on the CPU where it was set until no
+/// real-time thread runs there, such as a worker whose task waits for the guard. So there a guard of
+/// real-time workers is of class FIFO, with the lowest priority.
+static void take_class(const struct ws_pool_s *pool)
+{
+  char version[512];
+  if (ws_affinity_priority(pool) > 0 && ws_os_read("/proc/version", version, sizeof(version))
+      && strstr(version, "PREEMPT_RT")
+      && pthread_setschedparam(pthread_self(), SCHED_FIFO, &(struct sched_param){.sched_priority = 1}) == 0)
+    return;
+  pthread_setschedparam(pthread_self(), SCHED_BATCH, &(struct sched_param){0});
+}
+
 /// As long as workers are missing the guard keeps its creator's class, CPUs and slack: threads inherit them.
 /// @return whether none was missing
 static bool settle(struct ws_pool_s *pool, ws_watch_t *watch)
 {
   if (pool->make_missing && pool->make_missing(pool))
     return false;
-  pthread_setschedparam(pthread_self(), SCHED_BATCH, &(struct sched_param){0});
   ws_os_timer_slack(SLACK_NS);
   ws_affinity_beside_workers(pool);
   ws_flight_widen();
   ws_hint_store(&ws_sleep_pool(pool)->guard_tid, (uint32_t)ws_os_tid());
   watch->cpus = ws_os_process_cpu_count();
+  // Last: with this class it may get no CPU, and must hold no lock.
+  take_class(pool);
   return true;
 }
 
@@ -297,6 +311,7 @@ void ws_guard_end(struct ws_pool_s *pool)
   ws_sleep_pool_t *shared = ws_sleep_pool(pool);
   if (!shared->has_guard)
     return;
+  ws_os_lend_class((int32_t)ws_hint_load(&shared->guard_tid));
   const uint32_t before = ws_xchg_acq_rel(&shared->guard, WS_GUARD_ENDED); // [edge GUARD_DEKKER acq_rel]
   WS_CHANGES(ws_guard_changes, before, WS_GUARD_ENDED);
   ws_os_futex_wake(&shared->guard, 1);

@@ -19,6 +19,8 @@ void sim_libc_stop_waiting(sim_thread_t *thread);
 /// (sim_self->timed_out), or nothing at all
 bool sim_futex_wait(const uint32_t *word, uint32_t expected, sim_ps_t until_ps);
 void sim_futex_wake(const void *word, uint32_t count);
+/// @brief Give a thread another class. @return 0
+int sim_set_class(sim_thread_t *thread, int policy, const struct sched_param *param);
 
 /// Threads woken by futex calls so far.
 extern uint64_t sim_wakes;

@@ -138,6 +138,8 @@ long __wrap_syscall(long number, ...)
         (struct sched_param){.sched_priority = thread->class == SIM_REALTIME ? thread->priority : 0};
     return 0;
   }
+  if (number == SYS_sched_setscheduler)
+    return sim_set_class(sim_thread[a - 1], (int)b, (const struct sched_param *)c);
   if (number == SYS_capget && sim_may_pin) {
     ((struct __user_cap_data_struct *)b)->effective = 1u << CAP_SYS_NICE;
     return 0;

@@ -80,8 +80,12 @@ int __wrap_pthread_setname_np(pthread_t id, const char *name)
 
 int __wrap_pthread_setschedparam(pthread_t id, int policy, const struct sched_param *param)
 {
-  sim_thread_t *thread = thread_of(id);
   sim_step(sim_ps(sim_machine.syscall_ns));
+  return sim_set_class(thread_of(id), policy, param);
+}
+
+int sim_set_class(sim_thread_t *thread, int policy, const struct sched_param *param)
+{
   thread->class = policy == SCHED_RR || policy == SCHED_FIFO      ? SIM_REALTIME
                   : policy == SCHED_BATCH || policy == SCHED_IDLE ? SIM_BATCH
                                                                   : SIM_FAIR;
