@@ -49,8 +49,9 @@ need() {
   skip "$last"
 }
 
-# bare_root <folder> <architecture> <release> <package>[,<package>]...   Debian's packages and what they depend on,
-# unpacked and not configured: nothing of them runs, and no foreign architecture is added to this machine.
+# bare_root <folder> <architecture> <release> <package>[,<package>]...   Debian's packages and what they
+# depend on, unpacked and not configured: nothing of them runs, and no foreign architecture is added to this
+# machine.
 bare_root() {
   local mirror
   [ ! -d "$1" ] || return 0
