@@ -98,16 +98,16 @@ class Kind:
         self.folder = folder
         if self.architecture == platform.machine() and os.access("/dev/kvm", os.W_OK):
             self.accelerator = "kvm"
-        machines = [one for one in self.machines if only in ("", one.name)]
-        if not machines:
-            raise Missing(
-                f'{self.name} has no machine "{only}": {", ".join(one.name for one in self.machines)}'
-            )
         folder.mkdir(parents=True, exist_ok=True)
         began = time.monotonic()
         self.check_tools()
         kernel = self.fetch_kernel(self.kernels)
         self.build(sources)
+        machines = [one for one in self.machines if only in ("", one.name)]
+        if not machines:
+            raise Missing(
+                f'{self.name} has no machine "{only}": {", ".join(one.name for one in self.machines)}'
+            )
         self.make_initramfs(kernel)
         results = []
         for machine in machines:

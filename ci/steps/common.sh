@@ -49,6 +49,18 @@ need() {
   skip "$last"
 }
 
+# bare_root <folder> <architecture> <release> <package>[,<package>]...   Debian's packages and what they
+# depend on, unpacked and not configured: nothing of them runs, and no foreign architecture is added to this
+# machine.
+bare_root() {
+  local mirror
+  [ ! -d "$1" ] || return 0
+  mirror="$(apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' 'Component: main' | head -n 1)"
+  mkdir -p "$(dirname "$1")" && rm -rf "$1.part" &&
+    mmdebstrap --quiet --variant=extract --architectures="$2" --include="$4" \
+      --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr "$3" "$1.part" "$mirror" && mv "$1.part" "$1"
+}
+
 # need_program <program> <package>   skips the step without the program
 need_program() { command -v "$1" >/dev/null || skip "$1 is not installed: apt install $2"; }
 
