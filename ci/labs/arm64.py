@@ -18,13 +18,14 @@ PACKAGES = "linux-image-cloud-arm64 busybox-static libcunit1-dev libboost-contex
 PACKAGES += " lttng-tools babeltrace2 python3-minimal"
 CROSS = f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/cmake_targets/cross.cmake -DWS_CROSS=aarch64"
 OPTIONS = "-G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWS_LTTNG=ON -DWS_FIBER=ON"
-SETUP = "mkdir -p /run /var/run /tmp/record; mount -t tmpfs run /run; ifconfig lo up; echo root:x:0:0::/tmp:/bin/sh >/etc/passwd"
+SETUP = """mkdir -p /run /var /tmp/record; mount -t tmpfs run /run; ln -s /run /var/run; ifconfig lo up
+echo root:x:0:0::/tmp:/bin/sh >/etc/passwd"""
 
 
 class Arm64(Kind):
-    def fetch_kernel(self) -> Path:
+    def fetch_kernel(self, packages: tuple[str, ...]) -> Path:
         fetch = f". {ROOT}/ci/steps/common.sh; . /etc/os-release; bare_root $0 arm64 $VERSION_CODENAME $1"
-        if call(self.folder, "bash", "-c", fetch, str(SYSROOT), ",".join(PACKAGES.split())):
+        if call(self.folder, "bash", "-c", fetch, str(SYSROOT), ",".join(packages)):
             raise Missing("apt could not fetch Debian's packages for arm64")
         return next(SYSROOT.glob("boot/vmlinuz-*"))
 
@@ -38,7 +39,7 @@ class Arm64(Kind):
         commands = json.loads(subprocess.run(listed, capture_output=True, check=True).stdout)["tests"]
         tests = (" ".join(Path(word).name for word in one["command"]) for one in commands)
         [lse, llsc] = self.machines
-        self.machines = (replace(lse, tests=("recorded", "live", *tests)), llsc)
+        self.machines = (replace(lse, tests=("traced", "recorded", "live", *tests)), llsc)
 
     def fill_root(self, root: Path) -> None:
         leave = shutil.ignore_patterns("*.a", "gcc*", "perl*", "share", "include", "modules", "CMakeFiles")
@@ -61,6 +62,7 @@ KIND = Arm64(
     "arm64",
     (machine("lse", "max,pauth-impdef=on"), machine("llsc", "cortex-a72", "test_core", "test_stress_joins")),
     programs=("all",),
+    kernels=tuple(PACKAGES.split()),
     tools=("mmdebstrap", "aarch64-linux-gnu-gcc", "aarch64-linux-gnu-g++", "ctest"),
     cmake=(*OPTIONS.split(), *CROSS.split(), f"-DWS_CROSS_ROOT={SYSROOT}"),
     architecture="aarch64",

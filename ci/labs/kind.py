@@ -105,9 +105,8 @@ class Kind:
         self.build(sources)
         machines = [one for one in self.machines if only in ("", one.name)]
         if not machines:
-            raise Missing(
-                f'{self.name} has no machine "{only}": {", ".join(one.name for one in self.machines)}'
-            )
+            known = ", ".join(one.name for one in self.machines)
+            raise Missing(f'{self.name} has no machine "{only}": {known}')
         self.make_initramfs(kernel)
         results = []
         for machine in machines:

@@ -45,8 +45,8 @@ typedef struct {
   uint64_t number; ///< since 1970, from 1
   uint64_t real_ns; ///< when it was last written, of CLOCK_REALTIME
   uint64_t bursts, late;
-  /// Of the late ones; of the others the newest have parts, and entries of cause WS_CAUSE_UNSEEN. It counts by
-  /// their ends, late up to 0.2 s later, so that of two minutes one may have more and the other less.
+  /// Of the late ones; of the others the newest have parts, and entries of cause WS_CAUSE_UNSEEN. It counts
+  /// by their ends, late up to 0.2 s later, so that of two minutes one may have more and the other less.
   uint64_t examined;
   uint64_t worst_ns; ///< over the limit
   uint64_t entries; ///< of late bursts that it has

@@ -200,11 +200,12 @@ static void turn_to(uint64_t real_ns)
 
 void ws_journal_late(const ws_journal_burst_t *burst)
 {
-  ws_journal_minute_t one = {.examined = burst->cause != WS_CAUSE_UNSEEN, .worst_ns = ws_journal_over_ns(burst)};
+  ws_journal_minute_t one = {.worst_ns = ws_journal_over_ns(burst)};
   ws_journal_burst_t late = *burst;
   turn_to(burst->real_ns);
   for (uint32_t i = 0; i < WS_CAUSES; i++)
     one.part_ns[i] = ws_journal_part_ns(burst, (ws_cause_t)i);
+  one.examined = burst->cause != WS_CAUSE_UNSEEN;
   add(&one);
   late.pid = own.pid;
   late.life = own.life;

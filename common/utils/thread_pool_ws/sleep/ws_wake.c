@@ -251,8 +251,8 @@ void ws_give_back(struct ws_pool_s *pool, ws_queue_t *queue)
     ws_queues_trim(&pool->tasks);
 }
 
-// The events. A snapshot is built only where a wake is possible: a push while no worker sleeps, or while enough
-// of them search, costs nothing of this.
+// The events. A snapshot is built only where a wake is possible: a push while no worker sleeps, or while
+// enough of them search, costs nothing of this.
 
 ws_snapshot_t ws_snapshot(const struct ws_pool_s *pool, ws_trigger_t trigger)
 {

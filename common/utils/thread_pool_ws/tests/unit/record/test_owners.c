@@ -274,8 +274,8 @@ static bool some_are_examined(void *pool)
   return ledger.by[WS_CAUSE_UNSEEN].bursts < ledger.late;
 }
 
-/// Late bursts follow each other at once, and the scribe has no CPU. The newest ones are examined, as they still
-/// have their events. The others are not examined; that is no unknown cause.
+/// Late bursts follow each other at once, and the scribe has no CPU. The newest ones are examined, as they
+/// still have their events. The others are not examined; that is no unknown cause.
 TEST_CASE(a_scribe_that_falls_behind)
 {
   ws_pool_t *pool = judged_pool(1); // each burst takes longer: too few threads
