@@ -5,6 +5,7 @@
 #ifndef SIM_LIBC_H
 #define SIM_LIBC_H
 
+#include <sched.h>
 #include <stddef.h>
 
 #include "sim_thread.h" // IWYU pragma: export
