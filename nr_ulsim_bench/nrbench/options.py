@@ -50,7 +50,9 @@ class Program:
             @functools.wraps(function)
             def guarded(**given: Any) -> None:
                 try:
-                    raise typer.Exit(function(**given) or 0)
+                    status = function(**given) or 0
+                    print(end="", flush=True)  # here, where an error of standard output has a status
+                    raise typer.Exit(status)
                 except OSError as error:
                     message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
                     if error.filename is None:  # perhaps standard output
