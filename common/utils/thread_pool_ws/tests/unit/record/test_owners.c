@@ -217,11 +217,11 @@ TEST_CASE(a_creator_that_is_pinned)
   CU_ASSERT_EQUAL(sched_setaffinity(0, sizeof(before), &before), 0);
 }
 
-static bool cpus_are_gone; ///< threads use no CPU time, and the scribe may use none
+static ws_au32_t cpus_are_gone; ///< 1 = threads use no CPU time, and the scribe may use none
 static uint64_t ws_os_used_ns_seam(uint64_t *sleeps)
 {
   const uint64_t used_ns = __real_ws_os_used_ns(sleeps);
-  return cpus_are_gone ? 1 : used_ns;
+  return ws_hint_load(&cpus_are_gone) ? 1 : used_ns;
 }
 
 enum { AS_IT_IS, NO_BURST, ONE_BURST };
@@ -232,7 +232,8 @@ static uint64_t ws_os_thread_cpu_ns_seam(int32_t tid)
   static ws_au64_t used_ms;
   if (ws_hint_load(&share) == ONE_BURST)
     return ws_stat_add(&used_ms, 1) * 1000000u;
-  return cpus_are_gone || ws_hint_load(&share) == NO_BURST ? UINT64_MAX : __real_ws_os_thread_cpu_ns(tid);
+  const bool is_gone = ws_hint_load(&cpus_are_gone) || ws_hint_load(&share) == NO_BURST;
+  return is_gone ? UINT64_MAX : __real_ws_os_thread_cpu_ns(tid);
 }
 
 static bool has_been_examined(void *pool)
@@ -249,7 +250,7 @@ TEST_CASE(a_thread_without_a_cpu_and_a_scribe_that_comes_too_late)
   ws_pool_t *pool = judged_pool(LACKED_NS / 2);
   ws_group_t group;
   ws_ledger_t ledger;
-  cpus_are_gone = true;
+  ws_hint_store(&cpus_are_gone, 1);
   ws_group_init(&group, 2);
   for (uint32_t i = 0; i < 2; i++)
     ws_pool_push(pool, (ws_task_t){.func = test_empty_task, .group = &group});
@@ -260,7 +261,7 @@ TEST_CASE(a_thread_without_a_cpu_and_a_scribe_that_comes_too_late)
     ws_trace_phase_begin(WS_TRACE_ULSCH_DECODING, 1, 2, 3);
     ws_trace_phase_end(WS_TRACE_ULSCH_DECODING);
   }
-  cpus_are_gone = false;
+  ws_hint_store(&cpus_are_gone, 0);
   CU_ASSERT_TRUE(test_until(has_been_examined, pool));
   ws_pool_ledger(pool, &ledger);
   CU_ASSERT_TRUE(ledger.by[WS_CAUSE_NO_CPU].total_ns >= LACKED_NS / 2);
