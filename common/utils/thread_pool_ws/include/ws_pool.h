@@ -527,8 +527,9 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how);
 /// and the process ends with the program's status while other tasks run. If the task runs on a thread that is
 /// no worker, in a wait or in a push, the pool ends but its memory stays. The push of the task may not have
 /// returned on its thread: the end waits until it has. If the thread ws_end cannot be
-/// created, the pool stays, with a warning. If another thread is in ws_pool_stop(), the call does nothing:
-/// that thread destroys the pool.
+/// created, the pool stays, with a warning. If another thread is in ws_pool_stop() when the task calls, the
+/// call does nothing: that thread destroys the pool. Outside the pool's tasks a call during another thread's
+/// ws_pool_stop() ends the process with a message.
 /// @threads   one caller, once; no other thread may use @p pool any more, nor wait in it
 void ws_pool_destroy(ws_pool_t *pool);
 

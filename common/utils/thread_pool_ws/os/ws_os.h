@@ -22,9 +22,8 @@ typedef struct {
   unsigned long mask[WS_CPUSET_MAX / WS_LONG_BITS];
 } ws_cpuset_t;
 
-/// Sleep while *word == expected. @return 0 = woken, not equal, or a signal came: look again; -ETIMEDOUT
-/// after
-/// @p timeout_ns (0 = never)
+/// Sleep while *word == expected. @return 0 = woken, not equal, or a signal came: look again;
+/// -ETIMEDOUT after @p timeout_ns (0 = never)
 int ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns);
 /// The same until @p deadline_ns, CLOCK_MONOTONIC (0 = never). @return as above
 int ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns);

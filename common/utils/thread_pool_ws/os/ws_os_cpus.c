@@ -268,8 +268,8 @@ static char *seen_part(const char *root, char *group)
   return group;
 }
 
-/// Take @p group and every group above it into @p grants: the least CPUs, the sum of throttled. Cuts @p
-/// group.
+/// Take @p group and every group above it into @p grants: the least CPUs, the sum of throttled. Shortens
+/// @p group.
 static void look_up(const char *root, char *group, bool is_v2, ws_grants_t *grants)
 {
   bool is_root;

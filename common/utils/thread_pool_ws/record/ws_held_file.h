@@ -17,8 +17,8 @@
 /// @return a descriptor; -1: errno says why
 int ws_held_file_make(const char *path, void **held);
 
-/// @brief Hold the lock of a file of this user, which is made if it is not there. @param held  as
-/// ws_held_file_make()
+/// @brief Hold the lock of a file of this user, which is made if it is not there.
+/// @param held  as ws_held_file_make()
 /// @param about  out: the file before anything is written
 /// @return a descriptor; -1, also without the lock: EWOULDBLOCK = another process holds it, or it is
 ///         another user's, or no regular file; ENOLCK = its folder has no locks; another errno
