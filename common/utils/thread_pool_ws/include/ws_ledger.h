@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_ledger.h
 /// Why bursts and phases of a pool were late: longer than settings.deadline_ns, else than 1.25 times the
-/// median of their kind. Counted if the pool's settings have deadline_ns, record or report.
+/// median of their kind. Counted if the pool's settings have deadline_ns, record or report, or while it has
+/// a deadline that a user has set with the command tpool-ws.
 #ifndef WS_LEDGER_H
 #define WS_LEDGER_H
 

@@ -254,9 +254,10 @@ typedef struct {
   /// itself off a producer's CPU while it sleeps, so as not to stop it when it wakes, if the producer runs
   /// tasks or waits for them here. A real-time worker moves off.
   bool keep_affinity;
-  /// Show the pool to the command tpool-ws, which may also change spin, spin_cpu_max_percent and the number
-  /// of awake workers: by a file below /dev/shm that only this user can open. Of a process's pools the first
-  /// 8. The watchdog thread then wakes 5 times a second, also in a pool that rests. Default false.
+  /// Show the pool to the command tpool-ws, which may also change spin, spin_cpu_max_percent, deadline_ns
+  /// and the number of awake workers: by a file below /dev/shm that only this user can open. At most 1024
+  /// pools of a process at a time. The watchdog thread then wakes 5 times a second, also in a pool that
+  /// rests. Default false.
   bool live;
   /// Bursts and phases that take longer are late, and counted by cause (ws_ledger.h). WS_DEADLINE_AUTO:
   /// those that take longer than 1.25 times the median of their kind. Default 0: as AUTO if report or record
@@ -287,7 +288,8 @@ static inline void ws_settings_default(ws_settings_t *settings)
 /// A thread that is not a worker can be pinned beside the workers: to the CPU of index workers.
 /// @param index  of a worker, or larger
 /// @return the CPU that the worker of this index is pinned to in a pool that the calling thread creates with
-///         @p settings; -1 if it floats, or if a setting is out of its range
+///         @p settings; -1 if it floats, if @p settings is NULL or a setting is out of its range, or if the
+///         kernel refuses to name the process's mask
 int32_t ws_settings_cpu(const ws_settings_t *settings, uint32_t index);
 
 /// @brief Set what a user has written as text. Upper or lower case; blanks around @p text are ignored.
@@ -323,11 +325,12 @@ typedef const char *(*ws_settings_other_t)(void *other_arg, uint32_t position, c
 int ws_settings_list(ws_settings_t *settings, const char *text, ws_settings_other_t other, void *other_arg);
 
 /// @brief Apply environment variables: TPOOL_WS_SPIN, TPOOL_WS_SPIN_CPU_MAX, TPOOL_WS_REPORT,
-/// TPOOL_WS_KEEP_AFFINITY, TPOOL_WS_LIVE, TPOOL_WS_DEADLINE_US and TPOOL_WS_RECORD, each as the entry of
-/// that name. A variable that is unset or empty changes nothing. An invalid value, and an unknown variable
-/// TPOOL_WS_..., give a warning. TPOOL_WS_TRACE (docs/tracing.md) is read by the process's first
-/// ws_pool_create(), or call of ws_trace.h. In a program that runs with more rights than its user (AT_SECURE:
-/// file capabilities, set-user-ID) neither reads anything: the first variable that is set gives a warning.
+/// TPOOL_WS_KEEP_AFFINITY, TPOOL_WS_LIVE, TPOOL_WS_DEADLINE_US, TPOOL_WS_RECORD and TPOOL_WS_RECORD_MB,
+/// each as the entry of that name. A variable that is unset or empty changes nothing. An invalid value, and
+/// an unknown variable TPOOL_WS_..., give a warning. TPOOL_WS_TRACE (docs/tracing.md) is read by the
+/// process's first ws_pool_create(), or call of ws_trace.h. In a program that runs with more rights than
+/// its user (AT_SECURE: file capabilities, set-user-ID) neither reads anything: the first variable that is
+/// set gives a warning.
 /// @threads   any; no thread may change the environment during the call
 void ws_settings_environment(ws_settings_t *settings);
 
@@ -524,8 +527,9 @@ int64_t ws_pool_stop(ws_pool_t *pool, ws_stop_t how);
 /// and the process ends with the program's status while other tasks run. If the task runs on a thread that is
 /// no worker, in a wait or in a push, the pool ends but its memory stays. The push of the task may not have
 /// returned on its thread: the end waits until it has. If the thread ws_end cannot be
-/// created, the pool stays, with a warning. If another thread is in ws_pool_stop(), the call does nothing:
-/// that thread destroys the pool.
+/// created, the pool stays, with a warning. If another thread is in ws_pool_stop() when the task calls, the
+/// call does nothing: that thread destroys the pool. Outside the pool's tasks a call during another thread's
+/// ws_pool_stop() ends the process with a message.
 /// @threads   one caller, once; no other thread may use @p pool any more, nor wait in it
 void ws_pool_destroy(ws_pool_t *pool);
 

@@ -22,32 +22,36 @@ typedef struct {
   unsigned long mask[WS_CPUSET_MAX / WS_LONG_BITS];
 } ws_cpuset_t;
 
-/// Sleep while *word == expected. @return 0 = woken, or not equal (look again); -ETIMEDOUT after
-/// @p timeout_ns (0 = never)
+/// Sleep while *word == expected. @return 0 = woken, not equal, or a signal came: look again;
+/// -ETIMEDOUT after @p timeout_ns (0 = never)
 int ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns);
 /// The same until @p deadline_ns, CLOCK_MONOTONIC (0 = never). @return as above
 int ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns);
-/// @return a deadline of a public function, CLOCK_MONOTONIC and UINT64_MAX = none, as the one above takes it
+/// @return the deadline of a public function, of which UINT64_MAX is none, for ws_os_futex_wait_until(), of
+/// which 0 is none. 0, which is long past, becomes 1
 static inline uint64_t ws_os_until(uint64_t deadline_ns)
 {
   return deadline_ns == UINT64_MAX ? 0 : deadline_ns == 0 ? 1 : deadline_ns;
 }
-/// For the next one: all sleepers.
+/// A count for ws_os_futex_wake(): all sleepers.
 #define WS_SLEEPERS_ALL INT32_MAX
 /// Wake up to @p count sleepers on @p word. Uses the address only: the memory may be gone.
 void ws_os_futex_wake(ws_au32_t *word, uint32_t count);
 
-/// Read a small file, without memory from the heap. @return whether anything was read; @p text ends with 0
+/// Read a file, at most @p bytes - 1 of it, without memory from the heap; @p text ends with 0. @return
+/// whether anything was read. A file that cannot be opened leaves @p text as it was
 bool ws_os_read(const char *path, char *text, size_t bytes);
 
-/// Read a list of the kernel, "0-3,8", without the numbers from WS_CPUSET_MAX on. @return whether it is there
+/// Read a list of the kernel, "0-3,8", without the numbers from WS_CPUSET_MAX on. @return false = it
+/// cannot be read, and @p set is empty
 bool ws_os_read_list(const char *path, ws_cpuset_t *set);
 
 /// Monotonic time.
 uint64_t ws_os_now_ns(void);
 /// The wall clock, which may be set.
 uint64_t ws_os_real_ns(void);
-/// Both at one time: of several tries the shortest counts, as other threads may have the CPU in the middle.
+/// Read ws_os_now_ns() and ws_os_real_ns() at one time: of several tries the shortest counts, as other
+/// threads may have the CPU in the middle.
 void ws_os_clocks(uint64_t *now_ns, uint64_t *real_ns);
 /// @return whether thread @p tid of this process sleeps in the kernel right now; false if unknown
 bool ws_os_thread_sleeps(int32_t tid);
@@ -57,38 +61,42 @@ uint32_t ws_os_thread_last_cpu(int32_t tid);
 bool ws_os_thread_exists(int32_t tid);
 /// CPU time that thread @p tid of this process has used. @return 0 if unknown
 uint64_t ws_os_thread_cpu_ns(int32_t tid);
-/// CPU time that the caller has used, and how often it has slept (so do voluntary switches count). Two system
-/// calls.
+/// Two system calls. @param sleeps  out: how often the caller has slept (its voluntary switches)
+/// @return CPU time that the caller has used
 uint64_t ws_os_used_ns(uint64_t *sleeps);
-/// CPU that the caller runs on right now, a hint; no system call where the C library has rseq or the vDSO.
+/// CPU that the caller runs on right now, a hint; -1 = not known. No system call where the C library has
+/// rseq or the vDSO.
 int32_t ws_os_cpu(void);
 /// CPU that the caller runs on right now, and its NUMA node; -1 = not known. A system call.
 void ws_os_place(int32_t *cpu, int32_t *node);
 int32_t ws_os_tid(void);
-/// @return the real-time priority of thread @p tid (0 = the caller); 0 = it is of another class
+/// @return the real-time priority of thread @p tid (0 = the caller); 0 = another class, or not known
 uint32_t ws_os_priority(int32_t tid);
 /// @brief The caller waits for the end of thread @p tid (0 = none), which needs a CPU though other threads
-/// may hold all: give it the caller's class, unless its own goes first, or the caller has no right to do so.
+/// may hold all: give it the caller's class and priority, for good. Nothing happens if its real-time priority
+/// is higher, or if the caller has no right to do so.
 void ws_os_lend_class(int32_t tid);
 /// Let another thread of the caller's class and priority that waits for this CPU run first.
 void ws_os_yield(void);
 
 // One iteration of a spin has a length that does not depend on the CPU: as many pauses as fill about 100 ns.
 
-/// @brief Measure the pause, once in the process: some microseconds. @threads any
+/// @brief Measure the pause, once in the process: some microseconds. Sets ws_relax_pauses. @threads any
 void ws_relax_init(void);
 /// @brief Wait for one iteration; no system call. @threads any, after ws_relax_init()
 void ws_relax(void);
 extern uint32_t ws_relax_pauses; ///< I in an iteration, at least 1; after ws_relax_init()
 
 /// Set the caller's timer slack: how much later than set its timers may end. 50 us by default; affects normal
-/// threads only. @return the slack before the call, also if the change is refused
+/// threads only. @return the slack before the call, also if the change is refused; @p slack_ns if it is not
+/// known
 uint64_t ws_os_timer_slack(uint64_t slack_ns);
 
 /// @brief From here to ws_os_fork_let() every fork of the process waits, if ws_process_watch_forks() was
 /// called before. Around a call that takes a lock of the C library: if another thread forked in its middle,
-/// the lock would stay taken in the child. Not around dlopen() and dlsym(): a library's constructor, which
-/// runs under the same lock, may fork.
+/// the lock would stay taken in the child. Also around what a child must not find half done, or hold as
+/// well. Not nested. Not around dlopen() and dlsym(): a library's constructor, which runs under the same
+/// lock, may fork.
 WS_FOR_FIBERS void ws_os_fork_hold(void);
 WS_FOR_FIBERS void ws_os_fork_let(void);
 
@@ -111,9 +119,9 @@ const char *ws_os_refusal(int error);
 /// CPUs that thread @p tid (0 = the caller) may use now. @return 0 or -errno
 int ws_os_thread_cpus(int32_t tid, ws_cpuset_t *set);
 /// CPUs that the process may use now: the caller's. @return 0, or an error number: the kernel refuses to name
-/// them (a seccomp filter), @p set has the online CPUs
+/// them (a seccomp filter), @p set has the online CPUs, or CPU 0 if these are not known either
 int ws_os_process_cpus(ws_cpuset_t *set);
-/// @return the number of these CPUs; 0 = unknown
+/// @return the number of CPUs that the caller may use now; 0 = unknown
 uint32_t ws_os_process_cpu_count(void);
 bool ws_os_cpuset_has(const ws_cpuset_t *set, uint32_t cpu);
 uint32_t ws_os_cpuset_count(const ws_cpuset_t *set);
@@ -129,17 +137,19 @@ typedef struct {
   int32_t beside; ///< tid of a thread of the process that is never confined; 0 = none is known
   enum { WS_WIDENS_UNKNOWN, WS_WIDENS_ALL, WS_WIDENS_HAD } widens_by; ///< which mask restores its CPUs
   ws_cpuset_t beside_had; ///< its CPUs at the last look
-  ws_cpuset_t had, narrow;
+  ws_cpuset_t had, narrow; ///< its CPUs while it is not confined; while it is
 } ws_confine_t;
 /// Take a CPU from those that thread @p tid (0 = the caller) may use now, and give back the one that was
 /// taken before. If the thread runs there, the kernel moves it at once.
 /// @param beside  tid of a thread of the process that is never confined; 0 = none is known
-/// @return false = nothing has changed: no other CPU, a call for it that is under way, or the system refuses
+/// @return false = the CPU is not taken: the thread has no other, is never confined, or was given other
+///         CPUs from elsewhere while it was confined; another call for it is under way; the system refuses
 /// @threads  the thread itself; while it sleeps, the one that will wake it
 bool ws_os_confine(ws_confine_t *confine, int32_t tid, int32_t beside, uint32_t cpu);
 /// Undo ws_os_confine() for thread @p tid (0 = the caller), unless its affinity was changed from elsewhere
 /// since (taskset). If a change of this thread alone comes between the check and the system call, it is lost.
-/// A change of all threads of the process is found here, or at the next call; that of a cpuset by the thread.
+/// A change of all threads of the process is found here, or at the next call. A change of its affinity or
+/// cpuset that has come before is left to a call of the thread itself (@p tid 0), which tells the two apart.
 /// @threads  the thread itself; one other. If another call for it is under way, that one does it, or the next
 void ws_os_unconfine(ws_confine_t *confine, int32_t tid);
 /// What the control groups grant.

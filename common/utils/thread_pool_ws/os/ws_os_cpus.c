@@ -100,8 +100,8 @@ static bool holds(const ws_cpuset_t *whole, const ws_cpuset_t *part)
 /// Linux has no compare-and-swap for affinities: what an operator sets in the middle of a change is
 /// overwritten, and may equal the narrow mask. But an operator who sets all threads of the process (taskset
 /// -a) sets two that are never confined, too.
-/// @param now  out: the CPUs that they have
-/// @return whether they have been given other CPUs since the last call, both the same
+/// The two are the thread `beside` and the process's first one. @param now  out: the CPUs of `beside`
+/// @return whether `beside` has been given other CPUs since the last call, and the first one has the same
 static bool all_were_set(ws_confine_t *confine, ws_cpuset_t *now)
 {
   ws_cpuset_t leader;
@@ -124,7 +124,8 @@ static void note_had(ws_confine_t *confine, int32_t tid, ws_cpuset_t *has)
   confine->had = *has;
 }
 
-/// @return whether the thread may use what it has without @p cpu: @p narrow
+/// @param narrow  out: the CPUs of the thread while it is not confined, without @p cpu
+/// @return false = none is left, its CPUs cannot be read, or they were changed while it was confined
 static bool plan(ws_confine_t *confine, int32_t tid, uint32_t cpu, ws_cpuset_t *narrow)
 {
   static const ws_cpuset_t none;
@@ -140,7 +141,8 @@ static bool plan(ws_confine_t *confine, int32_t tid, uint32_t cpu, ws_cpuset_t *
 }
 
 /// The caller has other CPUs than it was confined to, @p seen. The kernel keeps the narrow mask, and applies
-/// it to each later cpuset. @return whether a cpuset was changed; else its affinity was
+/// it to each later cpuset. So the caller asks for that mask again. @return whether it gets @p seen: a cpuset
+/// was changed. Else its affinity was, and is @p seen again
 static bool follows_cpuset(const ws_confine_t *confine, const ws_cpuset_t *seen)
 {
   ws_cpuset_t now;
@@ -181,7 +183,7 @@ static bool widen(ws_confine_t *confine, int32_t tid)
 }
 
 /// The masks are used by the thread itself, by the one that wakes it, and by the one that releases it early.
-/// None waits.
+/// None waits. @return false = another thread uses them, or the thread is never confined
 static bool lock(ws_confine_t *confine)
 {
   uint32_t free = 0;
@@ -244,6 +246,7 @@ static uint32_t quota_of(const char *directory, bool is_v2)
   return cpus < UINT32_MAX ? (uint32_t)cpus : UINT32_MAX;
 }
 
+/// @return the periods in which one group was stopped (ws_grants_t); 0 = there is no such number
 static uint64_t throttled_in(const char *directory)
 {
   char text[1024];
@@ -253,7 +256,7 @@ static uint64_t throttled_in(const char *directory)
 }
 
 /// Without a cgroup namespace a container has the tree from one of the groups in the path on.
-/// @return @p group from its first part that is there
+/// @return @p group from its first part that is there; @p group if none is
 static char *seen_part(const char *root, char *group)
 {
   char directory[PATH_BYTES - 64], text[16];
@@ -265,7 +268,8 @@ static char *seen_part(const char *root, char *group)
   return group;
 }
 
-/// Add the numbers of @p group and of every group above it.
+/// Take @p group and every group above it into @p grants: the least CPUs, the sum of throttled. Shortens
+/// @p group.
 static void look_up(const char *root, char *group, bool is_v2, ws_grants_t *grants)
 {
   bool is_root;

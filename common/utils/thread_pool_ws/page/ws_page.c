@@ -42,7 +42,7 @@ _Static_assert(offsetof(ws_page_t, request) == 88 && offsetof(ws_page_t, part) =
 struct ws_page_memory_s {
   uint32_t place; ///< of its part
   uint64_t next_ns; ///< when it writes again
-  bool is_unseen; ///< there is no file, and a warning said so
+  bool is_unseen; ///< its part is not written, and a warning has named the reason
   ws_page_request_t hold; ///< by which it is held; what was changed since, and what was in force before
   ws_histogram_t starts; ///< workers write. If two do so at once, one value may get lost
   char line[LINE]; ///< for the log, "" = there is none
@@ -64,7 +64,8 @@ static struct {
   bool used[WS_PAGE_POOLS + 1]; ///< places; the last one never
 } own;
 
-/// Take the mutex. In the child of a fork there is no page, and maybe a guard that held the mutex.
+/// Take the mutex. In the child of a fork begin anew: the page is the parent's, of which a guard that is not
+/// there may have held the mutex.
 static void lock_own(void)
 {
   ws_os_fork_hold();
@@ -100,7 +101,7 @@ static int names(void)
   return is_own ? (int)now.st_nlink : -1;
 }
 
-/// The file goes, whose name is its own, and then the lock.
+/// Remove the file, if there is one, and then let go of the lock. No other process uses the file's name.
 static void remove_page(void)
 {
   if (!own.lock)
@@ -118,7 +119,7 @@ static bool put(size_t at, const void *data, size_t bytes)
   return names() >= 0 && ws_held_file_put(own.file, data, bytes, at);
 }
 
-/// Set own.lock, or errno.
+/// Make the file of that number: sets own.path, and own.lock, own.file and own.identity; or errno.
 static void make_page(uint64_t number)
 {
   snprintf(own.path, sizeof(own.path), FOLDER "/" PREFIX "%llu.%d", (unsigned long long)number, (int)own.pid);
@@ -135,6 +136,7 @@ static void make_page(uint64_t number)
   ws_held_file_let_go(&own.lock);
 }
 
+/// Make the file, if there is none, and room in it for the part.
 /// @return why there is no file with room for the part; NULL = there is
 static const char *open_page(struct ws_page_memory_s *memory)
 {
@@ -157,7 +159,7 @@ static const char *open_page(struct ws_page_memory_s *memory)
   return is_there ? NULL : strerror(errno);
 }
 
-/// The process ends, or the library is unloaded. A pool that is left may still write.
+/// The process ends, or the library is unloaded. The guard of a pool that is left makes no file any more.
 __attribute__((destructor)) static void end_page(void)
 {
   lock_own();
@@ -186,7 +188,9 @@ static const char *settings_text(char text[TEXT], const ws_page_settings_t *sett
   return text;
 }
 
-/// @return why nothing of the request is done; NULL = all of it is
+/// @param copy_failed  why the copy of the record, which is tried before, is not there; NULL = it is, or
+///                     none was asked for
+/// @return why nothing else of the request is done; NULL = all of it is
 static const char *apply(struct ws_pool_s *pool, uint32_t what, const ws_page_settings_t *wanted,
                          const char *copy_failed)
 {
@@ -214,7 +218,8 @@ static const char *apply(struct ws_pool_s *pool, uint32_t what, const ws_page_se
   return NULL;
 }
 
-/// Do all that the request asks, or nothing.
+/// Do all that the request asks, or nothing. Sets known.was, known.is and known.reason, and the log's line.
+/// @param how  for the line. @param copy_failed  as apply()
 static void change(struct ws_pool_s *pool, const ws_page_request_t *request, const char *how,
                    const char *copy_failed)
 {
@@ -239,7 +244,7 @@ static bool lock_byte(int what, short kind, uint32_t byte)
 }
 
 /// @param request  a new one to the pool; else its number is 0
-/// @return false: the file was cut short
+/// @return false: the file was cut short, or does not begin as a page
 static bool read_request(const struct ws_page_memory_s *memory, ws_page_request_t *request)
 {
   struct {
@@ -258,7 +263,7 @@ static bool read_request(const struct ws_page_memory_s *memory, ws_page_request_
   return true;
 }
 
-/// Tasks of the threads outside, and of the workers that have no place.
+/// Fill the last place: tasks and parks of the threads outside, and of the workers that have no place.
 static void sum_rest(const struct ws_pool_s *pool, ws_page_part_t *part)
 {
   ws_worker_stats_t *rest = &part->worker[WS_PAGE_WORKERS].stats;
@@ -273,7 +278,7 @@ static void sum_rest(const struct ws_pool_s *pool, ws_page_part_t *part)
   }
 }
 
-/// @return false: errno says why
+/// Fill the part from the pool's counters, and write it. @return false: errno says why
 static bool write_part(const struct ws_pool_s *pool, struct ws_page_memory_s *memory)
 {
   ws_page_part_t *part = &memory->part;
@@ -290,7 +295,8 @@ static bool write_part(const struct ws_pool_s *pool, struct ws_page_memory_s *me
                               sizeof(part->worker[0]), WS_PAGE_WORKERS};
   ws_pool_stats_sized(pool, &out);
   sum_rest(pool, part);
-  for (uint32_t i = 0; i < pool->workers && i < WS_PAGE_WORKERS; i++) { // their statistics end with zeros
+  // Now: ws_pool_stats_sized() has filled the rest of each place with 0.
+  for (uint32_t i = 0; i < pool->workers && i < WS_PAGE_WORKERS; i++) {
     part->worker[i].tid = ws_tid(pool->worker[i]);
     part->worker[i].cpu = (int32_t)ws_hint_load(&pool->worker[i]->seen_cpu) - 1;
   }
@@ -302,7 +308,8 @@ static bool write_part(const struct ws_pool_s *pool, struct ws_page_memory_s *me
   return is_put && put(at, part, sizeof(even));
 }
 
-/// See whether who holds the pool is still there; else take a new request.
+/// If the program that holds the pool is gone, set back what it has changed; else answer a new request. One
+/// for a copy of the record stays unanswered until that is there.
 static void take_request(struct ws_pool_s *pool)
 {
   struct ws_page_memory_s *memory = pool->live.memory;
@@ -328,7 +335,8 @@ static void take_request(struct ws_pool_s *pool)
   }
 }
 
-/// @return why the pool's part is not written; NULL = it is
+/// With the mutex. Take a request, write the pool's part, and make the file for it anew if need be.
+/// @return why the pool's part is not written; NULL = it is, or the process ends
 static const char *look_into(struct ws_pool_s *pool)
 {
   struct ws_page_memory_s *memory = pool->live.memory;
@@ -352,7 +360,8 @@ static const char *look_into(struct ws_pool_s *pool)
   return why;
 }
 
-/// After each sleep of the guard.
+/// On the guard after each of its sleeps, and once in ws_page_begin(). Before next_ns nothing happens, nor
+/// while another thread has the mutex.
 static void look(struct ws_pool_s *pool)
 {
   struct ws_page_memory_s *memory = pool->live.memory;

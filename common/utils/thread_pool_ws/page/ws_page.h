@@ -26,9 +26,10 @@
 ///           To ask, it takes TAKE, writes the request with the number known.answered + 1 (0 is left out),
 ///           and lets go. Within WS_PAGE_NS, and the time until the guard gets a CPU, the guard takes TAKE,
 ///           finds the number new and ASKER taken, checks and does all of the request or nothing, writes the
-///           part with that number, lets go, and logs a line.
-///           To withdraw, the program takes TAKE: the request is answered by now, or will not be when it has
-///           written number 0. A program that was killed has withdrawn: it no longer has ASKER.
+///           part with that number, lets go, and logs a line. Only a copy of the record (WS_PAGE_RECORD) is
+///           made before the check. To withdraw, the program takes TAKE: the request is answered by now, or
+///           will not be when it has written number 0. A program that was killed has withdrawn: it no
+///           longer has ASKER.
 /// Hold      With WS_PAGE_HOLD a request holds the pool: known.held is 1. When the program lets go of ASKER,
 ///           however it ends, the guard sets back within WS_PAGE_NS what was in force before its first such
 ///           request.
@@ -116,7 +117,7 @@ typedef struct {
   uint32_t magic, version;
   uint64_t pid; ///< in its namespace
   uint32_t pools; ///< parts from here on have no pool
-  uint32_t unseen; ///< pools without a part: there is no room
+  uint32_t unseen; ///< pools whose part is not written: no place is free, or there is no file for it
   char unseen_name[64]; ///< of the last one
 } ws_page_head_t;
 
@@ -130,10 +131,11 @@ typedef struct {
 struct ws_pool_s;
 
 /// @brief Give the pool, whose workers exist, its part of the page; with the first one, make the page. If
-/// that fails, a warning names the reason, the pool runs without, and its guard tries again.
+/// that fails, a warning names the reason, the pool runs without, and its guard tries again. Without
+/// settings.live, workers, or memory for what the guard remembers, nothing happens.
 void ws_page_begin(struct ws_pool_s *pool);
 
-/// @brief The threads of the pool have ended: its part is free.
+/// @brief The threads of the pool have ended: its part is free. With the last one the page is removed.
 void ws_page_end(struct ws_pool_s *pool);
 
 #endif

@@ -20,7 +20,7 @@ static void note_used(ws_event_ring_t *ring, uint64_t now_ns)
   ring->noted = (ws_noted_t){.ns = now_ns, .cpu_ns = cpu_ns, .sleeps = sleeps};
 }
 
-/// The same, once in a burst or phase.
+/// Note what the thread has used, outside tasks and once in a burst or phase.
 static void note_begin(ws_event_ring_t *ring)
 {
   if (ring->depth > 0 || ring->span.has_note || ring->span.in == WS_IN_NOTHING)
@@ -29,7 +29,8 @@ static void note_begin(ws_event_ring_t *ring)
   note_used(ring, ws_os_now_ns());
 }
 
-/// Of what has ended. Numbers of tasks that differ by less than an eighth or so are one kind.
+/// @return what the ring has learnt of the kind of the burst or phase that has ended; a new kind takes the
+/// place of another one. Numbers of tasks that differ by less than an eighth or so are one kind
 static ws_learnt_t *learnt_of(ws_event_ring_t *ring)
 {
   const ws_span_t *span = &ring->span;
@@ -51,7 +52,8 @@ static void publish_on_time(ws_event_ring_t *ring, uint64_t now_ns, uint64_t key
   ws_stat_store(&ring->on_time.end, now_ns);
 }
 
-/// The burst, or phase, has ended: judge it, and learn from it. Without a push a phase is of no pool.
+/// The burst, or phase, has ended: judge it, and learn from it. Without a push a phase is of no pool,
+/// and not judged. The first LEARNS of a kind are late only by a deadline that was given.
 static void end_burst(ws_event_ring_t *ring, uint64_t now_ns)
 {
   const ws_span_t *span = &ring->span;
@@ -102,6 +104,8 @@ static bool add_to_last(ws_event_ring_t *ring, uint64_t group)
   return is_same;
 }
 
+/// A push is an event, or counts in the last one. Outside tasks it also begins a burst, or belongs to one
+/// or to a phase.
 static void note_push(ws_event_ring_t *ring, const struct ws_pool_s *pool, uint64_t group, uintptr_t func)
 {
   ws_span_t *span = &ring->span;

@@ -3,7 +3,7 @@
 /// The function that takes events for the rings, and sees bursts and phases begin and end.
 ///
 /// A burst (docs/glossary.md) begins with the first push of a thread that is in no task and no phase. It ends
-/// when the thread has waited for the group that it pushed last.
+/// when the thread has waited for the group that it pushed last, or for the pool.
 #ifndef WS_BURST_H
 #define WS_BURST_H
 

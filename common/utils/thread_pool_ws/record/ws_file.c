@@ -71,6 +71,7 @@ void ws_file_begin(const ws_settings_t *settings)
   ws_journal_begin(in->path, program, own.head.pid, (uint32_t)own.head.real_ns);
 }
 
+/// Count in the journal what has ended since the last call, and write it. @return false: errno says why
 static bool write_journal(bool ends)
 {
   uint64_t bursts, late;
@@ -83,7 +84,7 @@ static bool write_journal(bool ends)
   return good;
 }
 
-/// @return an open file, which is new; -1 = none
+/// Make the record's file, and look at the folder's bound. @return the open file; -1: errno says why
 static int make_file(const char *path)
 {
   const int file = ws_held_file_make(path, &own.lock), error = errno;
@@ -108,7 +109,8 @@ static char *path_of(path_t path, uint32_t window)
   return path;
 }
 
-/// @return the record's file if it is this user's, else a new one
+/// @return the record's file, which is made if there is none; -1: errno says why, EEXIST = what has its
+///         name is not this user's, or no file
 static int open_file(void)
 {
   path_t path;
@@ -138,7 +140,8 @@ static uint64_t note_before(const ws_event_ring_t *ring, uint64_t at, uint64_t f
 }
 
 /// @param written  what the file has of it; then also what is new
-/// @param since_ns  without the events before, but from a note on
+/// @param since_ns  without the events before, but from a note on; 0 = all
+/// @return false: errno says why
 static bool put_ring(int file, uint32_t number, written_t *written, uint64_t since_ns)
 {
   const ws_event_ring_t *ring = ws_ring(number);
@@ -185,7 +188,8 @@ static int count_loads(struct dl_phdr_info *info, size_t bytes, void *loads)
   return 1;
 }
 
-/// Without what is no code: DPDK has a line for each huge page, which would leave no room.
+/// Set own.head.maps to the lines of files that are mapped private and to be read only, as code is: DPDK
+/// has a line for each huge page, which would leave no room.
 static void read_maps(void)
 {
   char line[PATH_MAX + 100], *end = own.head.maps; // "<begin>-<end> r-xp <offset> <device> <inode> <path>"
@@ -201,7 +205,8 @@ static void read_maps(void)
     fclose(maps);
 }
 
-/// @param is_window  of all events since then; else of what is new in the record
+/// Write own.head and the rings. @param is_window  all events since since_ns; else what is new in the record
+/// @return false: errno says why
 static bool put_rings(int file, bool is_window, uint64_t since_ns)
 {
   const uint32_t count = ws_hint_load(&ws_rings.count), without = ws_stat_load(&ws_rings.without);
@@ -230,8 +235,8 @@ static bool put_rings(int file, bool is_window, uint64_t since_ns)
   return good && fstat(file, &about) == 0 && (about.st_size >= bytes || ftruncate(file, bytes) == 0);
 }
 
-/// Look at the folder. If only this process's files take more than the bound, its windows go, and there are
-/// no more.
+/// Look at the folder. If only this process's files take more than the bound, its windows go. While
+/// they still do, ws_file_window() makes none.
 static void keep_bound(void)
 {
   path_t path;

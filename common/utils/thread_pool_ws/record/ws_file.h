@@ -3,12 +3,13 @@
 /// The record: the rings in a file, and copies of it. nrbench/trace/rings.py reads both.
 ///
 /// No memory of a file is touched: the scribe writes what is new in the rings by pwrite(), five times a
-/// second. A disk that is frozen or full, and a file that was cut short or removed, cost events, and give
-/// a warning. A process that is killed leaves what was written until then: until_ns.
+/// second. A disk that is full costs events, and gives a warning; one that is frozen gives it when the last
+/// pool ends (ws_scribe.h). A file that was cut short or removed is written anew from the rings. A process
+/// that is killed leaves what was written until then: until_ns.
 ///
-/// The process holds flock() on its file as long as it lives, by a mapping (as ws_page.h). Of this program
+/// The process holds flock() on its file as long as it lives, by a mapping (ws_held_file.h). Of this program
 /// and user all files of the folder have a bound (ws_folder.h).
-/// @threads  the scribe's, but for ws_file_begin()
+/// @threads  the scribe's, but for ws_file_begin() and ws_file_end(), with the lock of pools
 #ifndef WS_FILE_H
 #define WS_FILE_H
 
@@ -33,14 +34,15 @@ void ws_file_end(void);
 /// @return the folder of the record; "" = there is none. @threads  any, after ws_file_begin()
 const char *ws_file_folder(void);
 
-/// @brief Write what is new. A failure is a warning, once. @param ends  no event comes any more
+/// @brief Write what is new, and the journal; once a minute look at the folder's bound. A failure is a
+/// warning, unless it is that of the last call. @param ends  no event comes any more
 void ws_file_write(bool ends);
 
 /// Windows by number: of the worst late burst of each hour of a day, of the newest eight, and one asked for.
 enum { WS_WINDOW_HOUR, WS_WINDOW_NEWEST = 24, WS_WINDOW_ASKED = 32, WS_WINDOWS };
 
-/// @brief Write a window beside it: a record of the events since some time. It replaces the one of that
-/// number.
+/// @brief Write a window beside the record: the events since some time of CLOCK_MONOTONIC, 0 = all. It
+/// replaces the window of that number.
 /// @return 0 or an error number: ENOSPC also if there is no room for it (settings.record_mb)
 int ws_file_window(uint32_t number, uint64_t since_ns);
 

@@ -15,7 +15,8 @@
 
 static ws_provider_t table; ///< constant once it is seen
 
-/// The process has rings, which take its events, and the pool a ledger. @return false: no memory
+/// Give the process rings, which take its events, and its record, unless it has them; the pool a ledger, and
+/// with it the scribe. @return false: no memory
 static bool begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_settings)
 {
   const ws_settings_t *settings = &pool->settings;
@@ -48,7 +49,7 @@ void ws_flight_begin(struct ws_pool_s *pool)
 
 static ws_au32_t is_over; ///< S 1 = the library is unloaded, or the process ends
 
-/// @threads  who has the lock of pools
+/// Free what pools shared, if there is none and there will be none. @threads  who has the lock of pools
 static void end_after_last(void)
 {
   if (!ws_hint_load(&is_over) || ws_process.first || !ws_rings_are_own())
@@ -109,6 +110,7 @@ typedef struct {
   ws_journal_burst_t *worst;
 } worst_t;
 
+/// For each burst of a journal: if it is the pool's, and among the worst so far, put it in its place.
 static void take_worst(void *arg, const ws_journal_burst_t *burst)
 {
   worst_t *found = arg;

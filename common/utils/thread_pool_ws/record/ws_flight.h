@@ -15,7 +15,8 @@
 #include "../pool/ws_types.h" // IWYU pragma: export
 
 /// @brief The pool is made: if its settings ask for the record, the ledger or a report, its events go to the
-/// rings from now on, and its bursts are judged. What fails is a warning, and the pool runs without.
+/// rings from now on, and its bursts are judged. What fails is a warning, but for a lack of memory, and the
+/// pool runs without.
 void ws_flight_begin(struct ws_pool_s *pool);
 
 /// @brief The pool ends, or was not made.
@@ -31,10 +32,12 @@ const char *ws_flight_copy(uint64_t key);
 #define WS_FLIGHT_LATER "later"
 
 /// @brief From now on the pool's bursts are judged by this deadline, though its settings may not have asked.
+/// @param deadline_ns  as settings.deadline_ns; 0 = as AUTO if its settings ask, else they are not judged
 /// @return false: no memory
 bool ws_flight_judge(struct ws_pool_s *pool, uint64_t deadline_ns);
 
-/// @return the deadline of the pool's bursts, as in its settings
+/// @return the deadline by which the pool's bursts are judged now, as settings.deadline_ns; 0 also if they
+///         are not judged
 uint64_t ws_flight_deadline_ns(const struct ws_pool_s *pool);
 
 /// @return how late the late ones have ended: over their limits. NULL = they are not judged
@@ -42,7 +45,7 @@ const ws_histogram_t *ws_flight_ends(const struct ws_pool_s *pool);
 
 #define WS_FLIGHT_WORST 3u
 /// @brief Read the pool's worst late bursts of the last day, the worst first, in the journal.
-/// @return how many there are
+/// @return how many there are, at most WS_FLIGHT_WORST; 0 without a record
 uint32_t ws_flight_worst(const struct ws_pool_s *pool, ws_journal_burst_t worst[WS_FLIGHT_WORST]);
 
 #endif

@@ -29,6 +29,7 @@ typedef struct {
   oldest_t file, record; ///< of processes that are gone
 } look_t;
 
+/// Make the file the oldest, if it was written before that one.
 static void offer(oldest_t *oldest, const char *name, const struct stat *about)
 {
   const uint64_t ns = (uint64_t)about->st_mtim.tv_sec * 1000000000u + (uint64_t)about->st_mtim.tv_nsec;
@@ -50,6 +51,7 @@ static bool is_left(int folder, const char *name)
   return faccessat(folder, record, F_OK, 0) != 0 || ws_held_file_is_left(folder, record, false);
 }
 
+/// Count the file, if it is one of the program and user. If no living process has it, it is one that may go.
 static void look_at(const ws_folder_t *folder, DIR *dir, const char *name, look_t *look)
 {
   const size_t own = strlen(folder->own);

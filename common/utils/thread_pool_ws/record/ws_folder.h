@@ -2,6 +2,7 @@
 /// @file ws_folder.h
 /// The folder of settings.record: the files of one program and user in it take at most settings.record_mb.
 /// The oldest ones of processes that are gone go first; those of living ones, which hold their locks, never.
+/// Of processes that are gone only the newest WS_FOLDER_RECORDS records stay, whatever the bound.
 /// Names: tpool-ws-PROGRAM-PID-BEGIN.record, the same with .NUMBER for its windows, and
 /// tpool-ws-PROGRAM[.NUMBER].journal
 /// @threads  the scribe's
@@ -19,11 +20,11 @@ typedef struct {
   char like[40]; ///< what names of the program's files match, as fnmatch() takes it
   char own[80]; ///< begin of the names of this process's record and windows
   uint64_t bound; ///< bytes
-  uint64_t removed; ///< files that went for it, since the caller has taken that
+  uint64_t removed; ///< files that went, since the caller last set this to 0
   bool is_full; ///< what is left takes more than the bound
 } ws_folder_t;
 
-/// @brief Look at the folder, and remove what has to go.
+/// @brief Look at the folder, and remove what has to go. Adds to removed, and sets is_full.
 void ws_folder_keep(ws_folder_t *folder);
 
 #endif

@@ -13,7 +13,8 @@
 
 #define HELD_BYTES 4096u
 
-/// Hold the lock of an open file by its name. @return why it has not: ws_held_file_take()
+/// Set *held: open a file that is there once more by its name, lock it and map it. If that fails *held stays.
+/// @return why then: EWOULDBLOCK or ENOLCK, as ws_held_file_take()
 static int hold(const char *path, void **held)
 {
   ws_os_fork_hold(); // after what waits for a frozen disk: a child in the middle would have the lock, too

@@ -12,20 +12,23 @@
 #include "../os/ws_os.h"
 
 /// @brief Make a file, mode 0600, which must not be there, and hold its lock.
-/// @param held  NULL, or what holds the lock of a file before, which is let go; then what holds this one;
-///              NULL = the lock cannot be had, also if a program that sweeps was faster
+/// @param held  *held: NULL, or what holds the lock of a file before, which is let go; then what holds this
+///              one; NULL = the lock cannot be had, also if a program that sweeps was faster
 /// @return a descriptor; -1: errno says why
 int ws_held_file_make(const char *path, void **held);
 
-/// @brief The same of a file of this user that may be there. *about says what it was.
-/// @return a descriptor; -1: also if another process holds it: EWOULDBLOCK; its folder has no locks: ENOLCK
+/// @brief Hold the lock of a file of this user, which is made if it is not there.
+/// @param held  as ws_held_file_make()
+/// @param about  out: the file before anything is written
+/// @return a descriptor; -1, also without the lock: EWOULDBLOCK = another process holds it, or it is
+///         another user's, or no regular file; ENOLCK = its folder has no locks; another errno
 int ws_held_file_take(const char *path, void **held, struct stat *about);
 
 /// @brief Let go of the lock, if there is one.
 void ws_held_file_let_go(void **held);
 
 /// @return whether a name is of a file of this user whose process is gone: who gets the lock has the proof
-/// @param removes  remove it then
+/// @param folder  a descriptor. @param removes  remove it then
 bool ws_held_file_is_left(int folder, const char *name, bool removes);
 
 static inline bool ws_held_file_is_same(const struct stat *one, const struct stat *other)

@@ -30,6 +30,7 @@ static int by_first(const void *one, const void *other)
   return (a > b) - (a < b);
 }
 
+/// Hand over the late bursts of a minute that match, in order of their ends.
 static void read_bursts(int file, const ws_journal_minute_t *minute, const query_t *query)
 {
   ws_journal_burst_t burst[WS_JOURNAL_PLACES];
@@ -42,6 +43,8 @@ static void read_bursts(int file, const ws_journal_minute_t *minute, const query
       query->burst(query->arg, &burst[i]);
 }
 
+/// Hand over the minutes that reach into the time, or their late bursts, the oldest first. @return 0 or
+/// -errno
 static int read_minutes(int file, const query_t *query)
 {
   ws_journal_minute_t *row = calloc(WS_JOURNAL_ROWS, sizeof(*row));
@@ -83,6 +86,7 @@ static int read_journal(int folder, const char *name, const query_t *query)
   return error;
 }
 
+/// @return as ws_journal_bursts()
 static int read_all(const char *path, query_t query)
 {
   if (!path || (!query.burst && !query.minute))

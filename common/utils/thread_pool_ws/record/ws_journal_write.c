@@ -147,7 +147,7 @@ static int take(void)
   return -1;
 }
 
-/// @return the file that it holds; if that was removed or replaced, another one
+/// @return the file that it holds; if that was removed or replaced, another one; -1 = there is none
 static int open_file(void)
 {
   struct stat now;
@@ -165,6 +165,7 @@ static int open_file(void)
 }
 
 /// Row and bursts of the minute: bursts first. Readers leave out those for which there is no room.
+/// @return false: errno says why
 static bool write_minute(int file)
 {
   const uint64_t number = own.row.number, bytes = own.row.entries * sizeof(own.burst[0]);
@@ -180,7 +181,7 @@ static bool write_minute(int file)
   return true;
 }
 
-/// Have the minute of that time in memory.
+/// Have the minute of that time in memory. The one that is there before is written.
 static void turn_to(uint64_t real_ns)
 {
   const uint64_t number = real_ns / WS_JOURNAL_MINUTE_NS + 1;

@@ -8,7 +8,7 @@
 /// One minute is in memory, with what the file has of it: of this process, of one before, or of the same time
 /// before the clock was set back. A late burst of another minute, which is examined after its end, makes that
 /// one the minute in memory.
-/// @threads  the scribe's, but for ws_journal_begin()
+/// @threads  the scribe's, but for begin and end, with the lock of pools, and functions that get a file
 #ifndef WS_JOURNAL_WRITE_H
 #define WS_JOURNAL_WRITE_H
 
@@ -23,7 +23,7 @@
 typedef struct {
   char magic[8];
   uint64_t until_ns; ///< of CLOCK_REALTIME: it is written so far; UINT64_MAX = its last process has ended
-  uint64_t removed; ///< files of earlier lives that went, so far: settings.record_mb
+  uint64_t removed; ///< files of the folder that went, so far (ws_folder.h)
 } ws_journal_head_t;
 #define WS_JOURNAL_MINUTE_NS 60000000000u
 #define WS_JOURNAL_ROWS_AT 4096u
@@ -61,13 +61,15 @@ void ws_journal_end(void);
 /// @return ws_journal_burst_t.life of this process's. @threads any
 uint32_t ws_journal_life(void);
 
-/// @brief Enter an examined late burst.
+/// @brief Enter a late burst that was examined, or could not be; pid and life are set here. The next write
+/// has it.
 void ws_journal_late(const ws_journal_burst_t *burst);
 
 /// @brief Count what there was since the last call, and write what is new.
 /// @param bursts, late  that have ended, and late ones of these
-/// @param removed  files of earlier lives that went, since they were last written
-/// @return false: errno says why; the next call writes it again
+/// @param removed  files of the folder that went, which no call that returned true has counted
+/// @param ends  no call comes after this one
+/// @return false: errno says why; the next call in the same minute writes bursts and late ones again
 bool ws_journal_write(uint64_t real_ns, uint64_t bursts, uint64_t late, uint64_t removed, bool ends);
 
 #endif

@@ -29,7 +29,7 @@ typedef struct {
 /// thread outside did is known only if it has noted the end of a burst or phase, which began at the note
 /// before.
 /// @param burst  NULL = none
-/// @return whether there is one
+/// @return whether there is a note before; only then, and if that is known, it is added to *sum
 static bool add_stretch(const ws_event_ring_t *ring, uint64_t *at, ws_seen_t *last,
                         const ws_late_burst_t *burst, stretch_t *sum)
 {

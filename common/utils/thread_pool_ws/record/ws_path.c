@@ -59,7 +59,7 @@ static double more_of(const path_t *path)
 }
 
 /// @brief Go to the last event of that kind of another thread, after @p from and until path->to.
-/// @param address  that it has; 0 = any
+/// @param address  that it has; 0 = any. @return whether there is one; else the path stays
 static bool go_to_last(path_t *path, ws_note_t kind, uint64_t address, uint64_t from)
 {
   const uint32_t number = path->number;
@@ -187,7 +187,7 @@ static void blame_work(path_t *path)
     add(path, (ws_cause_t)i, (uint64_t)((double)part[i] * share));
 }
 
-/// Another cause has at most @p ns of that one's time.
+/// Move at most @p ns of the time of a cause to another one.
 static void move(ws_late_burst_t *burst, ws_cause_t from, ws_cause_t to, uint64_t ns)
 {
   const uint64_t part = ws_least(ns, burst->part[from]);
@@ -195,6 +195,7 @@ static void move(ws_late_burst_t *burst, ws_cause_t from, ws_cause_t to, uint64_
   burst->part[to] += part;
 }
 
+/// After the walk: causes of the time over the usual that has none yet, and some that the others had.
 static void blame_rest(path_t *path)
 {
   ws_late_burst_t *burst = path->burst;
@@ -224,7 +225,8 @@ static void blame_rest(path_t *path)
   move(burst, WS_CAUSE_NO_CPU, WS_CAUSE_OTHER_POOL, ws_least(work->beside, more));
 }
 
-/// @return whether the ring's thread has overwritten events of the burst
+/// @return whether events of the burst are gone from the ring: overwritten, or, in that of the joining
+/// thread, another thread has the ring
 static bool is_overwritten(const ws_late_burst_t *burst, const ws_event_ring_t *ring)
 {
   const uint64_t oldest = ws_seen_oldest(ring);
@@ -241,6 +243,7 @@ static ws_cause_t cause_of_rest(const ws_late_burst_t *burst)
   return is_lost ? WS_CAUSE_UNSEEN : WS_CAUSE_UNKNOWN;
 }
 
+/// Look at what all threads did in the burst, and then walk back from its end.
 static void walk(path_t *path)
 {
   const ws_late_burst_t *burst = path->burst;

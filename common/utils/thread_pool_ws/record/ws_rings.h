@@ -68,11 +68,13 @@ extern struct ws_rings_s {
 void ws_rings_begin(void);
 /// @brief No thread makes events any more: unmap them.
 void ws_rings_end(void);
-/// @brief Take a ring for the calling thread. @return ws_ring_none = there is none
+/// @brief Take a ring for the calling thread, which is given back when the thread ends. The caller keeps it
+/// in ws_self_t.ring. @return ws_ring_none = there is none, also in the child of a fork without rings of
+/// its own
 ws_event_ring_t *ws_ring_take(void);
 extern ws_event_ring_t ws_ring_none;
 
-/// @threads  the owner
+/// Append an event; @p small has 10 bits, @p address 48. @threads  the owner
 static inline void ws_ring_put(ws_event_ring_t *ring, uint64_t ns, ws_note_t kind, uint64_t small,
                                uint64_t address)
 {

@@ -36,7 +36,7 @@ typedef struct {
 enum { ENDS = 1, HAS_ENDED = 2, TIMES = 4 };
 
 static struct {
-  pthread_mutex_t lock; ///< of the next four
+  pthread_mutex_t lock; ///< of the next three, and of the state's ENDS
   pthread_t thread;
   bool is_there; ///< also without pools: it was left in a write
   uint32_t pools; ///< that are judged
@@ -120,14 +120,15 @@ static uint64_t own_cpu_ns(void)
   return ws_os_thread_cpu_ns(ws_os_tid());
 }
 
-/// Beside the threads' counters.
+/// Set what the scribe has noticed beside the threads' events: has_quota and was_stopped.
 static void add_what_is_known(ws_late_burst_t *burst)
 {
   burst->has_quota = kept.quota_ns != 0 && (int64_t)(burst->end - kept.quota_ns) < (int64_t)QUOTA_NS;
   burst->was_stopped = burst->begin < kept.stop_to && burst->end > kept.stop_from;
 }
 
-/// Find the causes of a late burst, count them, and enter them into the journal.
+/// Find the causes of a late burst, count them, and enter them into the journal. Note the burst if it is the
+/// worst of the pass.
 static void examine_one(entry_t *entry)
 {
   ws_late_burst_t *burst = &entry->burst;
@@ -150,7 +151,8 @@ static void examine_one(entry_t *entry)
 }
 
 /// Examine late bursts, the newest first: after a time without a CPU these still have their events.
-/// @param places  late bursts so far
+/// @param places  late bursts so far. @param until_cpu_ns  own_cpu_ns() when it leaves the rest to the next
+/// pass
 static void examine(uint64_t places, uint64_t until_cpu_ns)
 {
   static uint64_t examined[WS_LATE_BURSTS]; // places + 1
@@ -175,7 +177,8 @@ static void examine(uint64_t places, uint64_t until_cpu_ns)
   kept.place = next;
 }
 
-/// Has the quota of a control group been used up since the last look?
+/// Look whether the quota of a control group was used up since the last look, and note when.
+/// @param any_late  look now; else each WATCH_NS
 static void watch(uint64_t now_ns, bool any_late)
 {
   if (now_ns < kept.watch_ns && !any_late)
@@ -188,7 +191,7 @@ static void watch(uint64_t now_ns, bool any_late)
 }
 
 /// Sleep until the next pass. A stop of the process (SIGSTOP, a freezer) ends a sleep, and begins another
-/// one.
+/// one: note when that was.
 static void rest(uint32_t state, uint64_t rest_ns)
 {
   uint64_t before = kept.sleeps;
@@ -222,6 +225,8 @@ static void write_windows(uint64_t now_ns)
   kept.newest_ns = now_ns + WINDOW_NS;
 }
 
+/// If there is a record: make the copy that a user has asked for, windows, and each WRITE_NS the record's
+/// file.
 static void write_files(uint64_t now_ns, bool ends)
 {
   const uint64_t asked = ws_load_acquire(&own.asked); // [edge LATE acquire] only the key
@@ -238,6 +243,8 @@ static void write_files(uint64_t now_ns, bool ends)
   kept.write_ns = now_ns + WRITE_NS;
 }
 
+/// The thread: a pass and a rest, again and again. It ends after a pass that began with ENDS, unless a pool
+/// has taken ENDS back.
 static void *scribe(void *unused)
 {
   pthread_setname_np(pthread_self(), "ws_scribe");
@@ -292,7 +299,8 @@ void ws_scribe_begin(const ws_settings_t *settings)
   pthread_mutex_unlock(&own.lock);
 }
 
-/// @param until_ns  0 = never. @return whether it has ended
+/// Have the scribe end, with the caller's class, and wait for that. @param until_ns  CLOCK_MONOTONIC, 0 =
+/// without a limit. @return false = it has not ended by then
 static bool end_until(uint64_t until_ns)
 {
   uint32_t state = ws_hint_load(&own.state);

@@ -5,7 +5,8 @@
 /// a call of it would cost the joining thread more than all else. It uses at most a tenth of a CPU.
 ///
 /// A joining thread writes a late burst into a list of the last WS_LATE_BURSTS and goes on. One that was
-/// overwritten before the scribe came to it, or whose events were, is not examined (WS_CAUSE_UNSEEN).
+/// overwritten before the scribe came to it is not examined (WS_CAUSE_UNSEEN). Of one whose events were, only
+/// what its thread has noted counts (lacked, slept), and the rest is unseen.
 #ifndef WS_SCRIBE_H
 #define WS_SCRIBE_H
 
@@ -18,13 +19,13 @@
 /// @brief One more pool is judged: have a scribe. A refusal is a warning. @threads  not with pools_lock
 void ws_scribe_begin(const ws_settings_t *settings);
 /// @brief One pool less: after the last one the scribe examines and writes what is left, and ends. One that
-/// is in a write to a disk that does not answer is left there, with a warning: it ends later, or is that of
-/// the next pool.
+/// does not end within WS_SCRIBE_END_NS, as a disk does not answer or it gets no CPU, is left there, with a
+/// warning: it ends later, or is that of the next pool.
 /// @param settings  of the pool; NULL: the library is unloaded, or the process ends. That waits for the
 ///                  scribe without a bound: its code and the rings are about to go
 /// @threads  as above
 void ws_scribe_end(const ws_settings_t *settings);
-/// @brief ws_flight_widen(). Without effect if it ends just now.
+/// @brief ws_flight_widen(). Without effect if it begins or ends just now.
 void ws_scribe_widen(void);
 /// @brief In the child of a fork there is none.
 void ws_scribe_forget(void);

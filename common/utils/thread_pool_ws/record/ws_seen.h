@@ -21,7 +21,7 @@ static inline uint64_t ws_seen_oldest(const ws_event_ring_t *ring)
   return head > most ? head - most : 0;
 }
 
-/// @brief Read the event before @p at, which becomes its place.
+/// @brief Read the event before @p at, which becomes its place. @return false = none can be read
 static inline bool ws_seen_back(const ws_event_ring_t *ring, uint64_t *at, ws_seen_t *it)
 {
   if (*at <= ws_seen_oldest(ring) || *at > ws_stat_load(&ring->head)) // it may have another owner

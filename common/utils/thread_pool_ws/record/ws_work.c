@@ -99,6 +99,7 @@ static void add_task(look_t *look, const walk_t *walk, uint64_t func, uint64_t l
     ws_usual_learn_task(look->learns, func, length);
 }
 
+/// Add the task, and the wait for another pool, that begins at this event, and note the one that ends here.
 /// @param from  the event, or the burst's begin
 static void see_tasks(look_t *look, walk_t *walk, const ws_seen_t *it, uint64_t from)
 {
@@ -163,6 +164,7 @@ static void see_wakes(const look_t *look, const walk_t *walk, uint64_t at, const
     threads[walk->number].slow += ws_above(late, usual);
 }
 
+/// Walk a ring back: sets threads[number], and adds to look->work.
 static void look_at(look_t *look, uint32_t number)
 {
   const ws_late_burst_t *burst = look->burst;

@@ -33,7 +33,7 @@ typedef struct {
 
 /// @param usual   of the burst
 /// @param learns  what is to learn from its tasks, as it was on time; else NULL
-/// @return good until the next call
+/// @return what all threads did in the burst; its `of` is good until the next call
 ws_work_t ws_work_of(const ws_late_burst_t *burst, const ws_usual_t *usual, ws_usual_t *learns);
 
 /// @return whether a thread that was called, or told that its wait is over, has found its CPU taken

@@ -57,6 +57,7 @@ static void lay_out_queue(struct ws_pool_s *pool, arena_t *arena, ws_queue_t *qu
   ws_tasks_put(&pool->tasks, queue, index);
 }
 
+/// Place a worker and what belongs to it; in the pass with memory also set it up.
 static void lay_out_worker(struct ws_pool_s *pool, arena_t *arena, uint32_t index)
 {
   begin_piece(arena, index);
@@ -94,7 +95,8 @@ static void lay_out(struct ws_pool_s *pool, arena_t *arena)
   }
 }
 
-/// Map the pool's memory. That of the overflow queue is always mapped.
+/// Map the pool's memory. That of the overflow queue is always mapped. @return 0; -ENOMEM: free_pool() frees
+/// what is there
 static int allocate(struct ws_pool_s *pool)
 {
   arena_t arena = {0};
@@ -116,6 +118,7 @@ static int allocate(struct ws_pool_s *pool)
   return 0;
 }
 
+/// Also of a pool whose creation has failed.
 static void free_pool(struct ws_pool_s *pool)
 {
   ws_flight_end(pool);
@@ -129,6 +132,7 @@ static void free_pool(struct ws_pool_s *pool)
   free(pool);
 }
 
+/// Start the threads, and set up what depends on how many there are. @param cpu  as ws_start_workers()
 static void start(struct ws_pool_s *pool, int32_t *cpu)
 {
   // Now: it takes milliseconds, once in a process, unless no thread was made before; and nothing may keep the
@@ -148,6 +152,7 @@ static void start(struct ws_pool_s *pool, int32_t *cpu)
     ws_hint_store(&pool->tasks.light, 0);
 }
 
+/// Plan where the pool runs, map its memory, and start it. @return 0 or -ENOMEM
 static int set_up_pool(struct ws_pool_s *pool)
 {
   int32_t *cpu = malloc((pool->requested + 1) * sizeof(int32_t));
@@ -230,6 +235,7 @@ static void wait_for_pushes(struct ws_pool_s *pool)
   }
 }
 
+/// Stop the pool, if that was not done, and free it, unless its memory stays. @threads  no task of the pool
 static void end(struct ws_pool_s *pool)
 {
   if (ws_load_relaxed(&pool->state) != WS_STOPPED) // relaxed: one caller
@@ -257,8 +263,8 @@ static void *end_thread(void *pool_arg)
 }
 
 /// The pool is destroyed inside one of its tasks. A thread of its own waits for the task, and frees the pool.
-/// Only a worker has left the pool then: another thread may still be in the wait or the push that runs the
-/// task.
+/// If a thread that is no worker runs the task, the memory stays (end.stays): that thread may still be in the
+/// wait or the push that runs the task.
 static void end_later(struct ws_pool_s *pool)
 {
   const ws_worker_t *worker = ws_self()->worker;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_settings_text.c
 /// Settings that a user writes as text, in the environment or in the host's own options: one table for both.
-/// Besides trace/ws_probe.c the only file that reads the environment.
+/// Besides trace/ws_probe.c and shim/oai_fifo/ the only file that reads the environment.
 ///
 /// An invalid text about pre-wake gives a warning and turns pre-wake off: workers then sleep until a push
 /// wakes them. If a user has mistyped a limit, the default, under which workers spin, must not apply.
@@ -31,7 +31,7 @@ static word_t trimmed(word_t word)
   return word;
 }
 
-/// Copy what there is room for; if @p lowers, in lower case. @return whether that is all
+/// Copy as much of @p word as fits; if @p lowers, in lower case. @return whether all of it fits
 static bool copy_word(char text[TEXT], word_t word, bool lowers)
 {
   size_t length = 0;
@@ -43,6 +43,7 @@ static bool copy_word(char text[TEXT], word_t word, bool lowers)
 }
 
 /// Microseconds with a fraction, of which three digits count. The C library's way would depend on the locale.
+/// @return false, and *ns as it was: the text is no number, or above WS_SPIN_LEAD_NS_MAX
 static bool read_us(const char *text, uint64_t *ns)
 {
   char thousandths[] = "000";
@@ -62,6 +63,7 @@ static bool read_us(const char *text, uint64_t *ns)
   return true;
 }
 
+// Each function for an entry sets what the text asks for.
 /// @return false for an invalid text. The setting, and only that, then has the value that the table names
 static bool read_spin(ws_settings_t *settings, const char *text)
 {
@@ -76,7 +78,8 @@ static bool read_spin(ws_settings_t *settings, const char *text)
   return settings->spin != WS_SPIN_OFF || strcmp(text, "off") == 0;
 }
 
-/// A whole number, of which the setting has @p otherwise if it is none, or out of range.
+/// Set *value to the number, or to @p otherwise if @p text is no whole number from @p low to @p high.
+/// @return whether it is one
 static bool read_whole(const char *text, uint32_t low, uint32_t high, uint32_t otherwise, uint32_t *value)
 {
   const size_t digits = strspn(text, DIGITS);
@@ -145,6 +148,7 @@ static const entry_t *find_entry(word_t word, bool mistyped)
   return NULL;
 }
 
+/// As entry_t.read, for 0 and 1.
 static bool read_bool(const entry_t *entry, ws_settings_t *settings, const char *text)
 {
   const bool is_on = strcmp(text, "1") == 0, valid = is_on || strcmp(text, "0") == 0;
@@ -158,8 +162,10 @@ typedef struct {
   bool spin_invalid; ///< pre-wake stays off, also if a later entry is valid
 } batch_t;
 
+/// Apply an entry. If it is about pre-wake and invalid, spin stays off for the whole batch.
 /// @param place  where the text stands, and the text
 /// @param valid  which texts are valid there
+/// @return 0; -EINVAL, with a warning: the text is invalid
 static int apply(batch_t *batch, const entry_t *entry, word_t word, const char *place, const char *valid)
 {
   char text[TEXT];

@@ -9,19 +9,21 @@
 // ws_settings.c
 
 /// @brief Copy and check a caller's settings, of another size maybe; fields that the caller's lack get their
-/// defaults. Rounds queue_capacity up.
+/// defaults. Rounds queue_capacity up. A NULL name becomes "ws".
 /// @return 0; -EINVAL with a warning if their size is that of no version, if a field is set that @p settings
-///         does not have, and about the first field that is out of range
+///         does not have, about the first field that is out of range, or if new threads' stack is too small
 int ws_settings_take(ws_settings_t *settings, const ws_settings_t *given);
 
 // ws_topo.c
 
 /// @brief Decide the CPU of every worker from cores, or pin_first and pin_step: cpu[i] = CPU or -1. Warns
-/// about CPUs that are offline, do not exist, or are named twice.
+/// about numbers in cores below -1, and about the first CPU that is named twice. Whether a CPU exists and is
+/// online shows at the start of its worker.
 void ws_topo_plan(const ws_settings_t *settings, const ws_cpuset_t *mask, int32_t *cpu);
 
 /// @brief Set pool->cpus: CPUs that count for this pool, of pool->mask and of cpu[0..workers), at most the
-/// control group's quota. Set pool->worker_cpus: the distinct ones of cpu[] when none floats, else as many.
+/// control group's quota, and at least 1. Set pool->worker_cpus: the distinct ones of cpu[] if no worker
+/// floats and they are fewer, else as many. Call after ws_start_workers().
 void ws_topo_count(struct ws_pool_s *pool, const int32_t *cpu);
 
 /// @brief Fill every worker's victims: first those that are pinned to CPUs of the same last-level cache, then
@@ -30,9 +32,11 @@ void ws_topo_victims(struct ws_pool_s *pool);
 
 // ws_start.c
 
-/// @brief Start the guard, and pool->requested workers on the CPUs of @p cpu; returns when each worker has
-/// set itself up. Sets pool->workers to the number of those that have a thread or may get one later; warns
-/// about each resource that could not be obtained. All wait for WS_STARTED_ALL.
+/// @brief Start the guard, and pool->requested workers on the CPUs of @p cpu. Returns when each worker that
+/// has a thread has set itself up, or none has for WS_START_NS_MAX. All wait for WS_STARTED_ALL. Sets
+/// pool->workers to the number of those that have a thread or may get one later, and pool->pinned; warns
+/// about each kind of resource that could not be obtained.
+/// @param cpu  as ws_topo_plan(); a CPU that its worker could not get becomes -1
 void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu);
 
 #endif

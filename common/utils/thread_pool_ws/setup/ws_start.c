@@ -58,6 +58,7 @@ static void set_up_worker(ws_worker_t *worker)
   ws_hint_store(&worker->seen_cpu, (uint32_t)(ws_os_cpu() + 1));
 }
 
+/// From its begin to its end. A worker that was left behind joins the pool here.
 static void *worker_thread(void *worker_arg)
 {
   ws_worker_t *worker = worker_arg;
@@ -88,7 +89,8 @@ static int create_thread(ws_worker_t *worker, uint64_t patience_ns)
 }
 
 /// On the guard's thread, which has its creator's class and CPUs as long as it calls this. A pool that is
-/// being stopped makes none; the end of the guard comes before that of the workers.
+/// being stopped makes none; the end of the guard comes before that of the workers. @return whether any were
+/// missing before the call
 static bool make_missing(struct ws_pool_s *pool)
 {
   const uint32_t had = ws_hint_load(&pool->obtained);
@@ -106,7 +108,7 @@ static void warn_behind(const ws_worker_t *worker)
           worker->index, worker->cpu, (unsigned)(WS_START_NS_MAX / 1000000));
 }
 
-/// Go on without the worker, unless it has started. @return whether it has not
+/// Go on without the worker if it has not started: it counts as blocked from now on. @return whether it does
 static bool leave_behind(ws_worker_t *worker)
 {
   uint32_t begins = WS_START_BEGINS;
@@ -119,7 +121,7 @@ static bool leave_behind(ws_worker_t *worker)
 }
 
 /// The host's threads get their CPU and class from their creator, maybe after their start: look at what they
-/// got.
+/// got. Another CPU is a pin_error.
 static void check_host(ws_worker_t *worker)
 {
   ws_cpuset_t cpus;
@@ -145,7 +147,8 @@ static void warn_class(struct ws_pool_s *pool, int error)
           classes[pool->settings.sched_class].name, pool->settings.sched_priority, why);
 }
 
-/// Count the CPUs and classes that the workers got, and warn once about each kind that they did not get.
+/// Leave behind the workers that have not started. Of the others look at the CPU and class that each got, and
+/// warn once about each kind that one did not get: without its CPU a worker floats. Count the pinned ones.
 static void report(struct ws_pool_s *pool, int32_t *cpu)
 {
   bool pin_warned = false, class_warned = false;

@@ -16,6 +16,7 @@ static uint32_t first_on(const int32_t *cpu, uint32_t i)
   return first;
 }
 
+/// Put settings.cores into @p cpu. A number below -1 floats.
 static void plan_cores(const ws_settings_t *settings, int32_t *cpu)
 {
   bool warned = false;
@@ -33,7 +34,7 @@ static void plan_cores(const ws_settings_t *settings, int32_t *cpu)
   }
 }
 
-/// @return the n-th CPU of the set, counted from 0
+/// @return the n-th CPU of the set, counted from 0; -1 = it has fewer
 static int32_t nth_cpu(const ws_cpuset_t *mask, uint32_t n)
 {
   for (uint32_t cpu = 0; cpu < WS_CPUSET_MAX; cpu++)
@@ -42,7 +43,7 @@ static int32_t nth_cpu(const ws_cpuset_t *mask, uint32_t n)
   return -1;
 }
 
-/// @return the CPU of worker @p i by pin_first and pin_step; -1 = it floats
+/// @return the CPU of worker @p i by pin_first and pin_step; -1 = it floats, or cores decides
 static int32_t step_cpu(const ws_settings_t *settings, const ws_cpuset_t *mask, uint32_t i)
 {
   const uint32_t count = ws_os_cpuset_count(mask);
