@@ -72,6 +72,7 @@ void ws_nodes_plan(ws_nodes_t *nodes, const ws_machine_nodes_t *machine, const b
 
 /// The list of CPUs of a node that has memory only is empty. The file of distances has a number for each
 /// online node. A node without a number counts as far: where there are no numbers, all nodes are equally far.
+/// @return false = the list of CPUs cannot be read
 static bool read_node(ws_machine_nodes_t *machine, uint32_t node)
 {
   char path[64], text[4096] = "", *next = text, *end;

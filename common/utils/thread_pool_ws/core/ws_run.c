@@ -110,7 +110,7 @@ void ws_complete_due(ws_worker_t *worker)
     ws_complete(worker->pool, &worker->queue, worker->due.group, tasks);
 }
 
-/// A task that did not come from a queue has run, or was skipped.
+/// A task has run outside ws_run(), or was skipped: complete its group, count it, wake waits for the pool.
 static void finish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
   ws_complete(pool, here.queue, task->group, 1);

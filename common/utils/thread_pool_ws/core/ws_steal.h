@@ -7,7 +7,8 @@
 #include "ws_search.h" // IWYU pragma: export
 
 /// @brief Steal a task from another thread's queue: from the one that served last if the thread knows of a
-/// task there, from other lanes, from other workers from near to far.
+/// task there, from other lanes, from other workers from near to far, at last from the one that served last.
+/// May wait before a try. @return false = no task was found, or others were quicker
 bool ws_steal(ws_search_t *search, ws_task_t *task);
 
 /// @brief Of a wait: steal a task that was pushed by a task of its group, from the queue of the thread that

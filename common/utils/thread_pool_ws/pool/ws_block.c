@@ -18,8 +18,8 @@ static uint64_t destroy_chain(void *block)
   return count;
 }
 
-/// Called once for each block that is still in use when the shelf's owner has ended, and with all by the
-/// owner.
+/// Add to `out`; free the shelf when the sum is 0.
+/// @param blocks  by the ending owner: those still in use; by a thread that gives one of these back: -1
 static void settle_shelf(ws_block_shelf_t *shelf, uint64_t blocks)
 {
   if (ws_add_acq_rel(&shelf->out, blocks) + blocks == 0) // [edge BLOCKS acq_rel] each use before the end

@@ -147,7 +147,7 @@ struct ws_pool_s {
   alignas(WS_SPACING) ws_au64_t cancelled; ///< S tasks with a key that were skipped
 
   ws_au32_t idle_waiters; ///< S threads asleep in ws_pool_wait()
-  ws_au32_t idle_times; ///< S futex of those: counts the times that a thread ran out of work
+  ws_au32_t idle_times; ///< S futex of those: counts wakes by threads that ran out of work
   alignas(WS_SPACING) ws_near_pool_t near; ///< where threads are
   ws_prewake_pool_t *prewake; ///< I the state of pre-wake for the pool
 

@@ -36,6 +36,7 @@ void ws_index_move(ws_index_t *index, ws_link_t *link, uint32_t *bucket, uint32_
 /// @brief A cell becomes the newest of its key. @param key  0 = none
 void ws_index_add(ws_index_t *index, uint32_t cell, uintptr_t key);
 
+/// @brief Take a cell that was added out of its ring.
 void ws_index_remove(ws_index_t *index, uint32_t cell);
 
 /// @brief The cells of a key get another one, and are newer than those that have it.

@@ -32,7 +32,8 @@
 bool ws_shared_init(ws_shared_t *shared, uint32_t capacity, uint32_t node, bool reserve);
 
 /// @brief Begin a push: lock the queue, which has room for a task then. ws_shared_end() must follow at once.
-/// @param grow  double a full queue. @return false = it is full, or there is no memory; it is not locked
+/// @param grow  double a full queue. A queue without memory maps its first capacity in any case
+/// @return false = it is full, or there is no memory; it is not locked
 bool ws_shared_begin(ws_tasks_t *tasks, ws_kind_t kind, bool grow);
 
 /// @brief Make a task the newest of the queue, and unlock it.
@@ -46,7 +47,7 @@ void ws_shared_end(ws_tasks_t *tasks, ws_kind_t kind, const ws_task_t *task, con
 void ws_shared_forget(ws_tasks_t *tasks, ws_wait_t *wait);
 
 /// @brief Take the oldest task of a kind. @param wait  not NULL: the oldest that this wait may run, wherever
-/// it lies.
+/// it lies. @return false = there is none, or, for a wait, nothing was pushed since its last look found none
 bool ws_shared_take(ws_tasks_t *tasks, ws_kind_t kind, ws_wait_t *wait, ws_task_t *task);
 
 /// @brief Take all tasks of all kinds for which @p takes returns true.

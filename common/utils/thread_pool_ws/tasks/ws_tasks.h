@@ -145,7 +145,8 @@ typedef struct {
 struct ws_queue_s {
   ws_deque_t deque;
   /// O group of the task at the bottom of the owner's stack. Every task in the deque was pushed by that task
-  /// or its descendants: a thread that waits for this group may take them.
+  /// or its descendants: a thread that waits for this group may take them. NULL = the tasks have no root;
+  /// the address of ws_root_mixed (core/ws_run.h) = they have several.
   alignas(WS_SPACING) ws_aptr_t root;
   ws_au64_t owner; ///< S lanes: id of the thread that owns it (ws_process_enroll), 0 = free. Workers: 0
   alignas(WS_SPACING) ws_counters_t count;
