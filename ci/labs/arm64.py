@@ -44,7 +44,8 @@ class Arm64(Kind):
     def fill_root(self, root: Path) -> None:
         leave = shutil.ignore_patterns("*.a", "gcc*", "perl*", "share", "include", "modules", "CMakeFiles")
         shutil.copytree(SYSROOT / "usr", root / "usr", symlinks=True, ignore=leave)
-        shutil.copytree(SYSROOT / "usr/share/xml", root / "usr/share/xml")  # LTTng's daemon does not start without
+        # Without it LTTng's daemon does not start.
+        shutil.copytree(SYSROOT / "usr/share/xml", root / "usr/share/xml")
         (root / "lib").symlink_to("usr/lib")
         (root / "etc").mkdir()
         shutil.copy(SYSROOT / "usr/bin/busybox", root / "bin")

@@ -73,8 +73,8 @@ int32_t ws_os_tid(void);
 /// @return the real-time priority of thread @p tid (0 = the caller); 0 = another class, or not known
 uint32_t ws_os_priority(int32_t tid);
 /// @brief The caller waits for the end of thread @p tid (0 = none), which needs a CPU though other threads
-/// may hold all: give it the caller's class and priority, for good. Nothing happens if its real-time priority
-/// is higher, or if the caller has no right to do so.
+/// may hold all: give it the caller's class and priority, for good. Nothing happens unless the caller's go
+/// first, or if the caller has no right to do so.
 void ws_os_lend_class(int32_t tid);
 /// Let another thread of the caller's class and priority that waits for this CPU run first.
 void ws_os_yield(void);

@@ -208,12 +208,19 @@ uint32_t ws_os_priority(int32_t tid)
   return syscall(SYS_sched_getparam, tid, &param) == 0 ? (uint32_t)param.sched_priority : 0;
 }
 
+/// @return a number that is higher for threads that go first
+static uint32_t rank_of(long policy, uint32_t priority)
+{
+  return policy == SCHED_IDLE ? 0 : policy == SCHED_BATCH ? 1 : 2 + priority;
+}
+
 // Not pthread_setschedparam(): a thread that has just lowered its own class by it may still hold its lock.
 void ws_os_lend_class(int32_t tid)
 {
-  const long policy = syscall(SYS_sched_getscheduler, 0);
+  const long policy = syscall(SYS_sched_getscheduler, 0), other = syscall(SYS_sched_getscheduler, tid);
   const struct sched_param param = {.sched_priority = (int)ws_os_priority(0)};
-  if (tid != 0 && policy >= 0 && (uint32_t)param.sched_priority >= ws_os_priority(tid))
+  if (tid != 0 && policy >= 0 && other >= 0
+      && rank_of(policy, (uint32_t)param.sched_priority) > rank_of(other, ws_os_priority(tid)))
     syscall(SYS_sched_setscheduler, tid, policy, &param);
 }
 

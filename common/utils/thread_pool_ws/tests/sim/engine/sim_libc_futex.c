@@ -129,8 +129,8 @@ long __wrap_syscall(long number, ...)
     sim_futex_wake((const void *)a, (uint32_t)c);
     return 0;
   }
-  if (number == SYS_sched_getscheduler)
-    return SCHED_OTHER; // asked for a class that the simulated kernel does not have
+  if (number == SYS_sched_getscheduler) // of the classes that the simulated kernel has
+    return a > 0 && sim_thread[a - 1]->class == SIM_BATCH ? SCHED_BATCH : SCHED_OTHER;
   sim_step(sim_ps(sim_machine.syscall_ns));
   if (number == SYS_sched_getparam) {
     const sim_thread_t *thread = a > 0 ? sim_thread[a - 1] : sim_self;
