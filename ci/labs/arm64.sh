@@ -8,7 +8,8 @@ slots() { slots_static 150 | tee slots.out; }
 traced() {
   lttng-sessiond --daemonize --no-kernel && lttng create lab --output=/tmp/trace &&
     lttng enable-event --userspace 'oai_tpool_ws:*' && lttng start &&
-    LTTNG_UST_REGISTER_TIMEOUT=-1 TPOOL_WS_TRACE=1 slots && lttng destroy && babeltrace2 /tmp/trace >events || return 1
+    LTTNG_UST_REGISTER_TIMEOUT=-1 TPOOL_WS_TRACE=1 slots && lttng destroy &&
+    babeltrace2 /tmp/trace >events || return 1
   ran=$(sed -n 's/^tasks run by workers \([0-9]*\), by this thread \([0-9]*\)$/\1 + \2/p' slots.out)
   [ "$(grep -c oai_tpool_ws:run_begin: events)" = $((ran)) ]
 }

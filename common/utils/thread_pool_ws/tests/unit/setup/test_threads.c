@@ -97,18 +97,43 @@ TEST_CASE(workers_block_what_their_creator_blocks)
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+static int class_of(int32_t tid)
+{
+  return (int)syscall(SYS_sched_getscheduler, tid); // musl lacks the function
+}
+
 /// And it preempts no worker: a thread of class BATCH.
 TEST_CASE(no_handler_runs_on_the_guard)
 {
   ws_pool_t *pool = test_pool(2);
   const int32_t guard = thread_called("ws_guard");
-  CU_ASSERT_EQUAL(syscall(SYS_sched_getscheduler, guard), SCHED_BATCH); // musl lacks the function
+  CU_ASSERT_EQUAL(class_of(guard), SCHED_BATCH);
   for (uint32_t i = 0; i < TEST_COUNT(from_outside); i++) {
     CU_ASSERT_TRUE(blocks(guard, from_outside[i]));
     CU_ASSERT_FALSE(blocks(getpid(), from_outside[i])); // the creator is as it was
   }
   for (uint32_t i = 0; i < TEST_COUNT(from_inside); i++)
     CU_ASSERT_FALSE(blocks(guard, from_inside[i]));
+  test_destroy(pool);
+}
+
+static void become(int class)
+{
+  syscall(SYS_sched_setscheduler, 0, class, &(struct sched_param){0});
+}
+
+TEST_CASE(a_class_is_lent_only_if_it_goes_first)
+{
+  ws_pool_t *pool = test_pool(2);
+  const int32_t guard = thread_called("ws_guard"), worker = ws_tid(pool->worker[0]);
+  become(SCHED_BATCH);
+  ws_os_lend_class(worker);
+  CU_ASSERT_EQUAL(class_of(worker), SCHED_OTHER);
+  become(SCHED_OTHER);
+  CU_ASSERT_EQUAL(class_of(guard), SCHED_BATCH);
+  ws_os_lend_class(guard);
+  CU_ASSERT_EQUAL(class_of(guard), SCHED_OTHER);
+  ws_os_lend_class(0);
   test_destroy(pool);
 }
 
