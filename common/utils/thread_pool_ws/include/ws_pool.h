@@ -415,10 +415,10 @@ int ws_pool_wait_until(ws_pool_t *pool, uint64_t deadline_ns);
 #define WS_AS_MANY_AS_PAY UINT32_MAX
 
 /// @brief Wake workers now, because tasks will come soon. The workers spin until @p within_ns from now and
-/// then for spin_ns_max at most. Wakes no more workers than there are CPUs for, but for those
-/// that several threads wake in the same moment. If the tasks come, the time that a sleeping CPU takes to
-/// wake is hidden. If they do not, the spinning was wasted. The predictor takes the call for the arrival
-/// of the burst, unless the pool is at work.
+/// then for spin_ns_max at most, within spin_cpu_max_percent and the CPUs that are free. Wakes no more
+/// workers than there are CPUs for, but for those that several threads wake in the same moment. If the tasks
+/// come, the time that a sleeping CPU takes to wake is hidden. If they do not, the spinning was wasted. The
+/// predictor takes the call for the arrival of the burst, unless the pool is at work, or @p workers is 0.
 /// @param workers    number of workers wanted awake, including those that already spin; WS_AS_MANY_AS_PAY
 /// @param within_ns  how long the workers may spin without a task; 0 .. 100,000,000, larger values are cut
 /// @threads   any
@@ -429,7 +429,8 @@ void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns);
 /// sleeps again and sets a timer for shortly before the burst.
 /// @param workers  number of workers to wake now, as for ws_pool_prewake(). Any other worker that goes to
 ///                 sleep before @p at_ns may set a timer, too
-/// @param at_ns    CLOCK_MONOTONIC; a time in the past, or more than a second away, means now
+/// @param at_ns    CLOCK_MONOTONIC; a time in the past, or more than a second away, means now: the workers
+///                 that wake do not spin for the burst
 /// Otherwise as ws_pool_prewake(). Works in every mode; the predictor learns from it only if it means now.
 void ws_pool_prewake_at(ws_pool_t *pool, uint32_t workers, uint64_t at_ns);
 
@@ -444,13 +445,14 @@ void ws_pool_phase_begin(ws_pool_t *pool, uint32_t workers);
 /// @threads   any; once for each ws_pool_phase_begin()
 void ws_pool_phase_end(ws_pool_t *pool);
 
-/// @brief Change the mode, from the next burst on. The predictor keeps what it has learnt.
-/// @param lead_ns  for WS_SPIN_FIXED, as spin_lead_ns
-/// @return 0; -EINVAL if a value is out of range: nothing changes
+/// @brief Change the mode, from the next burst on; WS_SPIN_HOT wakes all workers at once. The predictor keeps
+/// what it has learnt.
+/// @param lead_ns  for WS_SPIN_FIXED, as spin_lead_ns; must be in range in every mode
+/// @return 0; -EINVAL if @p pool is NULL or a value is out of range: nothing changes
 /// @threads   any
 int ws_pool_set_spin(ws_pool_t *pool, ws_spin_t spin, uint64_t lead_ns);
 
-/// @brief Change spin_cpu_max_percent. @return 0 or -EINVAL
+/// @brief Change spin_cpu_max_percent. @return 0; -EINVAL if @p pool is NULL or @p percent is above 100
 /// @threads   any
 int ws_pool_set_spin_cpu_max(ws_pool_t *pool, uint32_t percent);
 
@@ -473,10 +475,10 @@ typedef struct {
 void ws_pool_await(ws_pool_t *pool, const ws_group_t *tag, const ws_event_t *event);
 
 /// @brief Begin a section in which the calling thread may block in a way that the library cannot see (a lock,
-/// a device). If the thread is a worker, or runs a task while it waits in a join, another worker may run in
-/// its place at once, in every pool where the thread counts as running. Otherwise nothing happens. Without
-/// this call a task queued behind the blocked thread starts after about a millisecond, when the watchdog
-/// thread has noticed. Sections may nest.
+/// a device). If the thread is a worker, or waits in a pool or runs a task there inline, another worker may
+/// run in its place at once, in every pool where the thread counts as running. Otherwise nothing happens.
+/// Without this call a task queued behind the blocked thread starts after about a millisecond, when the
+/// watchdog thread has noticed. Sections may nest.
 /// @threads   any
 void ws_blocking_begin(void);
 

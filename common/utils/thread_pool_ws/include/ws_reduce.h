@@ -57,8 +57,8 @@ typedef struct {
 /// (x86-64, optimised): with a grain of 1 a range of 2^22 takes 19 KB.
 /// @param pool    NULL = on the caller alone
 /// @param result  in: where the first piece begins, usually the neutral value; out: the result
-/// @return 0; -EINVAL = @p how, its piece, or, unless bytes is 0, its combine or @p result is NULL; or bytes
-///         is out of range.
+/// @return 0; an empty range leaves @p result as it is; -EINVAL = @p how, its piece, or, unless bytes is 0,
+///         its combine or @p result is NULL; or bytes is out of range.
 ///         If a piece cannot be pushed (the pool was stopped, its queue is full), or is skipped because the
 ///         pool is aborted meanwhile, the caller runs it
 /// @threads   any, also inside a task

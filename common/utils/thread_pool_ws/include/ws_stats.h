@@ -40,7 +40,7 @@ typedef struct {
   uint64_t spin_ns; ///< CPU time of these spins, without the time in which it had lost its CPU
   uint64_t growths; ///< times the thread's queue grew
   uint64_t high_water_tasks; ///< most tasks that the queue has held
-  uint64_t placements; ///< times the worker moved off the CPU of a thread that pushes, or a slow one
+  uint64_t placements; ///< times the worker moved off the CPU of a thread that pushes
   uint64_t stopped_callers; ///< wakes after which the worker ran on its waker's CPU: that thread had to stop
   int32_t cpu; ///< CPU to which the worker is pinned, -1 = floats
   bool realtime; ///< the worker runs in a real-time class
@@ -170,6 +170,7 @@ static inline uint32_t ws_pool_stats(const struct ws_pool_s *pool, ws_stats_t *t
 }
 
 /// @brief Report the statistics as at most 60 lines of at most 100 characters, without line ends.
+/// Ignores a NULL pool. Without memory for their counters the workers' rows are left out.
 /// @param line  called once for each line, in the calling thread; NULL: nothing happens
 /// @threads   any thread, while the pool exists; also after its stop
 void ws_pool_report(const struct ws_pool_s *pool, void (*line)(void *arg, const char *text), void *arg);

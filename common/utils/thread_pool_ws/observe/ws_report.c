@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_report.c
-/// ws_pool_report(): the statistics as text. It uses only ws_stats.h, the settings and the journal.
+/// ws_pool_report(): the statistics as text. It uses ws_stats.h, the settings, the ledger and the
+/// worst bursts of the record.
 #include <stdarg.h>
 #include <time.h>
 
@@ -59,7 +60,7 @@ static void say_mode(const out_t *out, const struct ws_pool_s *pool, ws_spin_t s
         percent, pool->settings.spin_price);
 }
 
-/// Of the counters.
+/// @return the sum of the counters. The fields from cpu on stay 0, but for futile_wakes
 static ws_worker_stats_t sum_of(const ws_worker_stats_t *stats, uint32_t count)
 {
   ws_worker_stats_t sum = {0};
@@ -147,7 +148,7 @@ static void say_ledger(const out_t *out, const struct ws_pool_s *pool)
           us(ledger.by[i].total_ns), us(ledger.by[i].worst_ns));
 }
 
-/// Of the journal.
+/// The worst late bursts, at most WS_FLIGHT_WORST.
 static void say_worst(const out_t *out, const struct ws_pool_s *pool)
 {
   ws_journal_burst_t worst[WS_FLIGHT_WORST];

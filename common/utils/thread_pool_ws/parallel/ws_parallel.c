@@ -51,7 +51,8 @@ typedef struct {
 
 static void reduce(plan_t *plan, uint64_t first, uint64_t end, void *result);
 
-/// @param slot  of a loop: where the slot of the thread, or of the calling fiber, is
+/// Reduce the half, from the neutral value. @param slot  of a loop: where the slot of the thread, or of the
+/// calling fiber, is
 static void run_half(half_t *half, void *slot)
 {
   const ws_reduce_t *how = half->plan->how;
@@ -63,7 +64,8 @@ static void run_half(half_t *half, void *slot)
   half->done = true;
 }
 
-/// Of a loop a thread without a slot, or in a piece that has it, leaves the half to the one that pushed it.
+/// The task of a half. Of a loop (bytes is 0) a thread that has no slot, or is inside a piece of this loop,
+/// leaves the half to the thread that pushed it.
 static void run_pushed(void *half_arg)
 {
   half_t *half = half_arg;
@@ -117,6 +119,8 @@ static void run_piece(plan_t *plan, uint64_t first, uint64_t end, void *result)
   call_piece(plan, first, end, result);
 }
 
+/// Run [first, end): divide it down to the grain, or until over() returns true. @param result  as
+/// call_piece()
 static void reduce(plan_t *plan, uint64_t first, uint64_t end, void *result)
 {
   const ws_reduce_t *how = plan->how;

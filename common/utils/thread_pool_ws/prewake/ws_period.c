@@ -103,7 +103,7 @@ static bool find_complete(const uint64_t *arrivals, uint32_t count, ws_pattern_t
 }
 
 /// @return width of the cells of a grid on which @p gaps, in ascending order, may lie. The many short gaps
-///         show how many cells a long gap has, which jitter would hide otherwise
+///         show how many cells a long gap has, which jitter would hide otherwise. 0 = one is a pause
 static double cell_width_ns(const double *gaps, uint32_t count)
 {
   const double smallest_ns = gaps[count / 8]; // some may be shorter by jitter
@@ -118,6 +118,7 @@ static double cell_width_ns(const double *gaps, uint32_t count)
   return width_ns;
 }
 
+/// @param cell  out: number of the cell of each arrival, from the first one's
 /// @return width of the cells of a grid on which all arrivals lie, 0 = there is none
 static double find_cell_ns(const uint64_t *arrivals, uint32_t count, uint32_t *cell)
 {
@@ -141,6 +142,7 @@ static double find_cell_ns(const uint64_t *arrivals, uint32_t count, uint32_t *c
   return on_grid ? (double)(arrivals[count - 1] - arrivals[0]) / cell[count - 1] : 0;
 }
 
+/// @param occupancy  out: of each cell of the pattern, the share of the periods in which it is occupied
 /// @return how badly a pattern of @p cells cells tells which are occupied: wrong guesses, and its length
 static double badness(const uint32_t *cell, uint32_t count, uint32_t cells, double *occupancy)
 {

@@ -101,7 +101,8 @@ double ws_miss_ns(const ws_worker_t *worker)
   return (pool->settings.spin_price + 1) * worker->prewake->react_ns + (double)ws_call_ns(pool);
 }
 
-/// A timer wake for this phase, if it is worth its cost; else rise_ns is 0.
+/// A timer wake for this phase, if it is worth its cost, or, with a fixed lead, as long as the burst comes;
+/// else rise_ns is 0.
 static ws_plan_t plan_phase(ws_worker_t *worker, const ws_outlook_t *outlook, uint32_t index)
 {
   struct ws_pool_s *pool = worker->pool;
@@ -154,7 +155,8 @@ static ws_plan_t plan_hint(const ws_worker_t *worker)
                      .phase = -1};
 }
 
-/// @return whether the worker may set its timer: no more are set than workers may be awake or are needed
+/// @return whether the worker may set its timer, and is counted in armed: no more are set than workers may be
+///         awake or are needed
 static bool arm(const struct ws_pool_s *pool, uint32_t needed)
 {
   const uint32_t most = ws_awake_limit(pool);

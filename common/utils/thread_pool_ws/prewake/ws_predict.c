@@ -53,6 +53,7 @@ static double remainder_ns(double x, double period_ns)
   return x - (double)(int64_t)(periods + (periods < 0 ? -0.5 : 0.5)) * period_ns;
 }
 
+/// Follow the pattern from now on, in place of the one before.
 static void lock_on(ws_predict_t *model, const ws_pattern_t *pattern)
 {
   const double period_ns = pattern->period_ns;
@@ -168,7 +169,8 @@ static void follow(ws_predict_t *model, uint32_t index, uint64_t at_ns)
   ws_mean_follow(&model->stray, 0);
 }
 
-/// @return the phase to which an arrival belongs
+/// Follow the phase to which an arrival belongs, and note those that have not come before it.
+/// @return it; -1 = the arrival is a stray
 static ws_arrived_t match(ws_predict_t *model, uint64_t at_ns)
 {
   ws_predict_expire(model, at_ns);

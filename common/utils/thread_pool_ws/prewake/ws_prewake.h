@@ -25,7 +25,8 @@ extern const size_t ws_prewake_pool_bytes, ws_prewake_worker_bytes;
 void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns);
 
 /// @brief A hint has announced a burst that may come at once. If the pool is idle the hint counts as the
-/// arrival, because it wakes workers. The next push until @p until_ns belongs to the same burst.
+/// arrival, because it wakes workers. The next push until @p until_ns belongs to the same burst. Else nothing
+/// happens.
 /// @threads  any
 void ws_prewake_announced(struct ws_pool_s *pool, uint64_t now_ns, uint64_t until_ns);
 
@@ -57,7 +58,7 @@ void ws_prewake_disarm(ws_worker_t *worker);
 
 /// @brief The worker is awake at @p rose_ns: it does not use its timer any more.
 /// @param by  WS_WAKE_TIMER, or WS_WAKE_PUSH for all else
-/// @param called_ns  when another thread called it; 0 = none did: no wake time is learnt
+/// @param called_ns  when another thread called it; 0 = none did: without a timer no wake time is learnt
 /// @return until when it should spin
 uint64_t ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by, uint64_t rose_ns, uint64_t called_ns);
 
@@ -66,7 +67,7 @@ uint64_t ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by, uint64_t rose_ns
 void ws_prewake_expect(struct ws_pool_s *pool, uint64_t at_ns);
 
 /// @brief The control group's quota was used up: lower the level by one, at once. The level rises after
-/// @p span_ns without trouble, or after twice the last such time.
+/// @p span_ns without trouble, or after twice the last such time, at most 16 times @p span_ns.
 /// @threads  the guard
 void ws_prewake_throttled(struct ws_pool_s *pool, uint64_t span_ns);
 

@@ -74,7 +74,8 @@ typedef struct {
   int64_t error_ns; ///< it came so much after the prediction
 } ws_arrived_t;
 
-/// @brief A burst has come at @p at_ns, later than all before.
+/// @brief A burst has come at @p at_ns, later than all before. If locks has changed on return, the phase that
+/// is returned is of the pattern before.
 ws_arrived_t ws_predict_arrival(ws_predict_t *model, uint64_t at_ns);
 
 /// @brief Phases that should have come well before @p now_ns have not. @return how many times
@@ -89,7 +90,8 @@ double ws_predict_next_ns(const ws_predict_t *model, uint32_t phase);
 /// @return the soonest time at which ws_predict_expire would find something; UINT64_MAX = never
 uint64_t ws_predict_due_ns(const ws_predict_t *model);
 
-/// @return the shortest usual time between two expected bursts; 0 = no pattern is known
+/// @return the shortest usual time between two expected bursts; 0 = no pattern is known, or two
+///         phases have passed each other
 uint64_t ws_predict_gap_min_ns(const ws_predict_t *model);
 
 // The state.
@@ -110,7 +112,8 @@ typedef struct {
 typedef struct {
   ws_window_t early; ///< samples of X (ws_plan.c): the lead that would have been just right
   ws_window_t length; ///< time from a burst to the end of its work
-  bool timed; ///< has samples of timer wakes: samples of pushes tell less, and are not added any more
+  /// has samples of timer wakes: samples of pushes tell less, and are not added until the gate shuts
+  bool timed;
   double useful; ///< share of the bursts lately in which the worker found a task
   uint64_t timed_ns; ///< when the burst of the last timer wake was expected
   uint32_t shut; ///< decisions against a timer wake in a row
@@ -138,7 +141,7 @@ typedef struct {
 /// A worker's planned timer wake.
 typedef struct {
   uint64_t rise_ns; ///< when the timer fires; 0 = no timer
-  uint64_t give_up_ns; ///< how long the worker then spins without work
+  uint64_t give_up_ns; ///< until when the worker then spins without work
   uint64_t expected_ns; ///< when the burst is expected
   int32_t phase; ///< of the predictor; -1 = the burst is from a hint
 } ws_plan_t;
@@ -149,10 +152,10 @@ struct ws_prewake_worker_s {
   uint64_t out_of_work_ns; ///< P when it last ran out of work
   uint64_t slept_ns, rose_ns; ///< P when it last parked, and last woke
   double react_ns; ///< P usual time from a push's wake to its first instruction; 0 = not known
-  int64_t waking_ns; ///< P how long the last wake took; -1 = the worker has not slept since the last burst
-  bool by_timer; ///< P its timer woke it
+  int64_t waking_ns; ///< P how long the last wake took; -1 = no wake since the last burst to learn from
+  bool by_timer; ///< P its timer woke it last, or had fired when a push did
   bool is_armed; ///< P it is counted in armed
-  bool found; ///< P it has run a task since
+  bool found; ///< P it has run a task since it last woke
   uint64_t locks; ///< P outlook.locks that lead[] belongs to
   uint64_t hinted_ns; ///< P time of the hinted burst of its last timer wake
   uint64_t learnt_ns; ///< P outlook.seen_ns of the last burst that it has learnt from
@@ -222,7 +225,8 @@ struct ws_prewake_pool_s {
 };
 
 /// @brief Learn from an arrival that was not learnt from yet, and from phases that should have come by
-/// @p now_ns. After a time without trouble, raise the level. If another thread does this, return at once.
+/// @p now_ns. Then raise the level by one, if a time without trouble is over. If there is nothing to learn,
+/// or another thread does this, return at once.
 void ws_rhythm_update(struct ws_pool_s *pool, uint64_t now_ns);
 
 /// @brief Copy what was published last. @param phases  these, too: many words
@@ -248,7 +252,8 @@ static inline uint32_t ws_lead_permille(double price)
 /// @param in_time   the worker was awake when the burst came: only then @p found is learnt from
 void ws_lead_learn(ws_lead_t *lead, int64_t early_ns, bool by_timer, bool found, bool in_time);
 
-/// @brief The lead of least cost, shortened until spin_ns_max allows it, and what it brings.
+/// @brief The lead of least cost, shortened until spin_ns_max allows it, and what it brings. If not even the
+/// shortest is allowed, gain_ns is -cost_ns.
 ws_lead_choice_t ws_lead_choose(const ws_lead_t *lead, const ws_lead_case_t *how);
 
 /// @brief Open or shut the gate, with some inertia.
@@ -262,7 +267,8 @@ ws_plan_t ws_plan_choose(ws_worker_t *worker, const ws_outlook_t *outlook);
 /// @return CPU time that it costs to have been asleep when work came
 double ws_miss_ns(const ws_worker_t *worker);
 
-/// @brief A worker is the first that has found a task of the burst, at @p found_ns.
+/// @brief A worker is the first that has found a task, at @p found_ns, of the burst of @p arrival_ns: count
+/// its start, and follow the percentile.
 void ws_start_note(struct ws_pool_s *pool, uint64_t arrival_ns, uint64_t found_ns);
 
 #endif

@@ -21,6 +21,7 @@ static void note_producer(struct ws_pool_s *pool, uint32_t producer)
 
 /// The kernel finds another CPU for a real-time thread that may not stop the one that runs (Linux,
 /// select_task_rq_rt). So beside such a producer a worker need not move, which would take a CPU for 20 us.
+/// @return WS_PRODUCER_HOLDS = no worker could stop the calling thread; else 0
 static uint32_t holds(const struct ws_pool_s *pool, ws_helping_t *helping)
 {
   const uint32_t highest = ws_affinity_priority(pool);

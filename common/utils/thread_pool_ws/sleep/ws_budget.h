@@ -10,7 +10,8 @@
 uint32_t ws_spin_limit(const struct ws_pool_s *pool);
 
 /// @brief May a worker spin for one more iteration? The awake workers of all pools together must leave one
-/// CPU to each thread outside that helps, and at least one CPU in all. @param more  workers that wake, too
+/// CPU to each thread outside that helps, and at least one CPU in all. None may once the pool stops.
+/// @param more  workers that wake, too
 bool ws_may_spin(const struct ws_pool_s *pool, uint32_t more);
 
 /// @return the time that the worker may spin at @p now_ns; 0 or less = none. The share of

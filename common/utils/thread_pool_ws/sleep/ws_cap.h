@@ -18,20 +18,21 @@ static inline uint32_t ws_awake(const struct ws_pool_s *pool)
 /// @return workers awake, less those that block or get no CPU
 uint32_t ws_working(const struct ws_pool_s *pool);
 
-/// @return the cap: workers that may be awake now. The CPUs less those that threads outside use; all workers
-///         while tasks block
+/// @return workers that may be awake and not blocked now: the CPUs less those that threads outside use, at
+///         least one, and at most the cap that was set; all workers while the cap is lifted, or without one
 uint32_t ws_awake_limit(const struct ws_pool_s *pool);
 
-/// @return threads outside that are thought to need a CPU: they help, or push
+/// @return threads outside that are thought to need a CPU: those that help; at least 1 if some push
 uint32_t ws_outside(const struct ws_pool_s *pool);
 
-/// @return the cap of a pool whose cap is not lifted, if @p outside threads outside need a CPU
+/// @return the same of a pool with a cap that is not lifted, if @p outside threads outside need a CPU
 uint32_t ws_awake_limit_beside(const struct ws_pool_s *pool, uint32_t outside);
 
-/// @return the cap that was set while the pool runs; 0 = none
+/// @return the cap that was set while the pool runs; 0 = none, or one that allows all workers
 uint32_t ws_awake_cap(const struct ws_pool_s *pool);
 
-/// @brief Bound the awake workers further, or not (0), as long as no tasks block. A preference, too.
+/// @brief Let at most @p cap workers be awake, as long as no tasks block; 0 = as many as the CPUs allow,
+/// where workers outnumber them, else all. Only later wakes obey it: no worker is put to sleep.
 void ws_awake_cap_set(struct ws_pool_s *pool, uint32_t cap);
 
 #endif

@@ -12,7 +12,8 @@
 /// worker it is STANDING only for those pages, and for a wake that would stop the producer. Its thread also
 /// looks at the CPU set and the quota, and makes the workers that the system has refused.
 ///
-///   DORMANT --a task is queued while a worker sleeps, or a queue has shrunk--> STANDING
+///   DORMANT --a task is queued while a worker sleeps, or handed to one, a wake is spared, or a queue has
+///   shrunk--> STANDING
 ///   STANDING --nothing to see for 10 ms--> DORMANT: its thread looks each pool->live.sleep_ns
 ///   any --the pool stops--> ENDED
 /// [edge GUARD_DEKKER] A thread that queues a task while a worker sleeps sees the guard STANDING, or makes it
@@ -79,8 +80,8 @@ static bool is_behind(const ws_worker_t *worker)
   return ws_load_acquire(&worker->start.state) == WS_START_BEHIND; // [edge START acquire]
 }
 
-/// Notes if there are none. @return threads outside that are thought to need a CPU and do not sleep in the
-/// kernel. A task that such a thread runs while it helps may block, too
+/// @return threads outside that are thought to need a CPU and do not sleep in the kernel. A task that such a
+/// thread runs while it helps may block, too. If there are none, no thread outside counts until the next push
 static uint32_t awake_outside(struct ws_pool_s *pool)
 {
   ws_sleep_pool_t *shared = ws_sleep_pool(pool);
@@ -108,7 +109,8 @@ static uint32_t hidden_workers(struct ws_pool_s *pool, uint32_t working)
   return hidden < working ? hidden : working;
 }
 
-/// Tasks waited at this look and at the one before, and all the time the worker was awake and used no CPU.
+/// Notes this look. @return whether tasks waited at it and at the one before, and the worker, awake at both,
+/// used no CPU in between; false if its CPU time is not known
 static bool is_starved(ws_worker_t *worker, uint64_t look)
 {
   ws_sleep_worker_t *sleep = ws_sleep_worker(worker);
@@ -119,8 +121,8 @@ static bool is_starved(ws_worker_t *worker, uint64_t look)
   return starved;
 }
 
-/// Tasks wait. Stop relying on searchers that get no CPU.
-/// @param any  out: whether any awake worker gets none
+/// Tasks wait. Stop relying on searchers that get no CPU, and let them run wherever they could before.
+/// @param any  in and out: set if an awake worker gets none; for a searcher only when it is taken off
 /// @return the awake workers without a CPU that are inside a task: unlike searchers, they are not marked for
 ///         later
 static uint32_t starved_workers(struct ws_pool_s *pool, uint64_t look, bool *any)
@@ -143,7 +145,8 @@ static uint32_t starved_workers(struct ws_pool_s *pool, uint64_t look, bool *any
   return starved;
 }
 
-/// Tasks wait. Wake as many workers as have a CPU; if every awake worker is blocked, all workers.
+/// Tasks wait, and no searcher will take them. Wake as many workers as are needed and have a CPU. If every
+/// awake worker is blocked, or no task has moved on for LOOKS_MANY looks, the cap does not hold any more.
 static void wake_for_waiting(struct ws_pool_s *pool, const memory_t *memory, uint32_t working,
                              uint32_t hidden, uint32_t starved)
 {
@@ -167,6 +170,7 @@ static void wake_for_waiting(struct ws_pool_s *pool, const memory_t *memory, uin
   ws_wake(pool, (ws_here_t){0}, &snapshot, WS_KIND_NORMAL);
 }
 
+/// One look while STANDING: note what has changed, and wake workers, or let the cap hold again.
 static void look(struct ws_pool_s *pool, memory_t *memory)
 {
   ws_sleep_pool_t *shared = ws_sleep_pool(pool);
@@ -192,6 +196,7 @@ static void look(struct ws_pool_s *pool, memory_t *memory)
     ws_hint_store(&shared->lifted, 0);
 }
 
+/// The pool was quiet. The cap holds again. STANDING again if there is work, else pages are given back.
 static void become_dormant(struct ws_pool_s *pool)
 {
   ws_sleep_pool_t *shared = ws_sleep_pool(pool);
@@ -221,8 +226,8 @@ static void take_class(const struct ws_pool_s *pool)
   pthread_setschedparam(pthread_self(), SCHED_BATCH, &(struct sched_param){0});
 }
 
-/// As long as workers are missing the guard keeps its creator's class, CPUs and slack: threads inherit them.
-/// @return whether none was missing
+/// Make the workers that are missing. If there were none, set up the guard's slack, CPUs, rings and class.
+/// Until then it keeps its creator's: threads inherit them. @return whether none was missing
 static bool settle(struct ws_pool_s *pool, ws_watch_t *watch)
 {
   if (pool->make_missing && pool->make_missing(pool))
@@ -237,6 +242,8 @@ static bool settle(struct ws_pool_s *pool, ws_watch_t *watch)
   return true;
 }
 
+/// Until ENDED: look each PERIOD_NS while STANDING; while DORMANT wake each pool->live.sleep_ns (0 = when
+/// called), for the page and the machine only.
 static void *guard_thread(void *pool_arg)
 {
   struct ws_pool_s *pool = pool_arg;

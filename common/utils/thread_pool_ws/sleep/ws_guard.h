@@ -6,7 +6,8 @@
 
 #include "ws_sleep_state.h" // IWYU pragma: export
 
-/// @brief Create the guard's thread. It waits for WS_STARTED_ALL.
+/// @brief Create the guard's thread. It waits for WS_STARTED_ALL. @param patience_ns  as
+/// ws_os_thread_create()
 /// @return 0 or an error number: the pool has no guard, and must have no worker
 int ws_guard_create(struct ws_pool_s *pool, uint64_t patience_ns);
 
@@ -18,10 +19,10 @@ int ws_guard_create(struct ws_pool_s *pool, uint64_t patience_ns);
 bool ws_guard_start(struct ws_pool_s *pool);
 
 /// @brief All threads have been let go (WS_STARTED_ALL): wait until the guard, if there is one, has set
-/// itself up, unless it gets no CPU.
+/// itself up, or has found workers missing. Gives up after WS_START_NS_MAX: the guard may get no CPU.
 void ws_guard_await(struct ws_pool_s *pool);
 
-/// @brief End the guard's thread, before the workers end.
+/// @brief End the guard's thread, if there is one, before the workers end. Blocks until it has ended.
 void ws_guard_end(struct ws_pool_s *pool);
 
 #endif

@@ -12,7 +12,7 @@
 /// A later time is taken for a mistake of the caller: the burst may come at once.
 #define AHEAD_NS_MAX UINT64_C(1000000000)
 
-/// Wake workers until @p workers search.
+/// Wake workers until @p workers search, or as many are awake as may be.
 static void call_workers(struct ws_pool_s *pool, uint32_t workers)
 {
   if (ws_is_lost(pool)) // the numbers of its threads are those of the parent's
@@ -24,7 +24,7 @@ static void call_workers(struct ws_pool_s *pool, uint32_t workers)
   ws_wake(pool, here, &snapshot, WS_KIND_NORMAL);
 }
 
-/// The burst may come at once, and by @p until_ns.
+/// The burst may come at once, and by @p until_ns. With 0 workers pre-wake learns nothing of it.
 static void announce(struct ws_pool_s *pool, uint32_t workers, uint64_t now_ns, uint64_t until_ns)
 {
   if (workers > 0)

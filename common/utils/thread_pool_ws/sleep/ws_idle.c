@@ -93,8 +93,8 @@ static bool is_wanted(const ws_worker_t *worker, const ws_idle_t *idle)
          || ws_is_hot(pool);
 }
 
-/// @return whether more workers are awake than may be while one spins. If several workers see this at once,
-///         only the surplus stops: a worker that stops is not counted from then on
+/// @return whether more workers are awake than may be while one spins, or the pool stops or has one CPU. If
+///         several workers see a surplus at once, only the surplus stops: it is not counted from then on
 static bool is_surplus(const struct ws_pool_s *pool, ws_idle_t *idle)
 {
   if (ws_may_spin(pool, 0))
@@ -111,7 +111,8 @@ static bool may_go_on(ws_worker_t *worker, ws_idle_t *idle)
   return is_wanted(worker, idle) && !must_make_room(worker, idle->now_ns) && !is_surplus(worker->pool, idle);
 }
 
-/// Spin until there is work, the worker may not go on, or it was preempted. @return whether there is work
+/// Spin until there is work, @p allowed_ns have passed, the worker may not go on, or it was preempted (a hot
+/// one goes on). @return whether there is work
 static bool iterate(ws_worker_t *worker, ws_idle_t *idle, int64_t allowed_ns)
 {
   struct ws_pool_s *pool = worker->pool;
@@ -231,9 +232,9 @@ bool ws_idle_end(ws_worker_t *worker, ws_idle_t **idle)
 
 // Park.
 
-/// How a sleep has ended: another thread has called the worker; its timer for a burst; it saw work, and did
-/// not sleep; a hot worker's timer. But for the first, the worker has claimed itself, and gets no token. The
-/// event unpark has the numbers of the first three.
+/// How a sleep has ended: another thread has called the worker; its timer for a burst; it saw work or the
+/// stop, and did not sleep; a hot worker's timer. But for the first, the worker has claimed itself, and gets
+/// no token. The event unpark has the numbers of the first three.
 typedef enum { END_TOKEN, END_RISE, END_WORK, END_RETRY } end_t;
 
 /// The worker's bit is set: sleep until the token comes, or until a timer. On return without the token, the

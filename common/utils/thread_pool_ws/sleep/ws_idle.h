@@ -16,7 +16,7 @@
 
 #include "ws_budget.h"
 
-/// @brief The worker's thread begins, before its first task.
+/// @brief The worker's thread begins, before its first task: note whether it may be moved, and the time.
 void ws_idle_prepare(ws_worker_t *worker);
 
 /// A worker that is idle, from its last task to the next one that it finds. On the stack of its loop. Times:
@@ -32,12 +32,14 @@ typedef struct ws_idle_s {
 /// thread has just begun.
 ws_idle_t ws_idle_begin(ws_worker_t *worker, bool ran);
 
-/// @brief Spin for a bounded time until there is work.
+/// @brief Spin until there is work, for a bounded time, or with WS_SPIN_HOT until the CPU is needed
+/// elsewhere.
 /// @return whether there is work: search for it. Else the worker must call ws_park(), or end
 bool ws_spin(ws_worker_t *worker, ws_idle_t *idle);
 
-/// @brief Sleep until claimed, or return at once when work is visible. The caller leaves its search and the
-/// CPU of a pushing thread, and gives memory back. It searches on return.
+/// @brief Sleep until claimed, by another thread or by an own timer. Returns at once when work is visible, or
+/// the pool has stopped. The caller leaves its search, may leave the CPU of a pushing thread, and gives
+/// memory back. It searches on return.
 void ws_park(ws_worker_t *worker, ws_idle_t *idle);
 
 /// @brief The search after ws_spin() or ws_park() has found no task.
@@ -65,10 +67,10 @@ static inline void ws_state_enter(ws_worker_t *worker, ws_worker_state_t state, 
   ws_stat_store(&sleep->spent.state, state);
 }
 
-/// @brief The worker has set its bit in sleepers. @return when it tries again; 0 = not hot
+/// @brief The worker has set its bit in sleepers. @return when it tries again; 0 = not hot, or not RUNNING
 uint64_t ws_hot_retry_ns(const ws_worker_t *worker);
 
-/// @brief The worker has tried, and may not spin yet. @return when it tries next; 0 = not hot any more
+/// @brief The worker has tried, and may not spin yet. @return when it tries next; 0 = not hot, or not RUNNING
 /// All sleeping workers of a pool together try 250 times a second.
 uint64_t ws_hot_later_ns(const struct ws_pool_s *pool);
 

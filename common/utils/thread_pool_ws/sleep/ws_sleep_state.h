@@ -11,8 +11,8 @@
 #include "../include/ws_stats.h" // IWYU pragma: export
 #include "../pool/ws_types.h" // IWYU pragma: export
 
-/// guard: DORMANT --a task is queued while a worker sleeps, or a queue has shrunk--> STANDING;
-///        STANDING --quiet--> DORMANT;
+/// guard: DORMANT --a task is queued while a worker sleeps, or handed to one, a wake is spared, or a queue
+///        has shrunk--> STANDING; STANDING --quiet--> DORMANT;
 ///        any --stop--> ENDED
 enum { WS_GUARD_DORMANT, WS_GUARD_STANDING, WS_GUARD_ENDED, WS_GUARD_STATES };
 /// Park.tla has no ENDED.
@@ -49,9 +49,10 @@ typedef struct {
   ws_au32_t calls_a_wake; ///< S wakes that a thread can make in the time that one worker takes to rise
   ws_au32_t tasks_a_wake; ///< S tasks that a thread runs in the time of a wake, in 1/WS_WAKE_PARTS
   ws_au32_t helpers; ///< S active slots of threads that are not workers of this pool (ws_helper.h)
-  ws_au32_t lifted; ///< S 1 = all awake workers were found blocked: every worker may be awake
+  /// S 1 = all awake workers were found blocked, or no task moved on for 10 ms: every worker may be awake
+  ws_au32_t lifted;
   ws_au32_t cap; ///< S most workers awake, beside the cap of the CPUs; 0 = no cap at all
-  ws_au32_t spin_cpus; ///< S CPUs for the budget of spinning: fewer than cpus when the set shrinks
+  ws_au32_t spin_cpus; ///< S CPUs for the budget of spinning: fewer than cpus if set or quota shrinks
   ws_au64_t announced_ns; ///< S workers spin until then because of a hint: ws_hint.c. Only a budget
   ws_au32_t phases; ///< S phases begun and not ended: ws_hint.c. Only a hint
   ws_au32_t spin; ///< S ws_spin_t, and what belongs to it
@@ -63,7 +64,7 @@ typedef struct {
     ws_au64_t guard_looks; ///< O the guard's
     ws_au64_t spared_wakes; ///< S wakes left out because the worker would have stopped the producer
     ws_au64_t starved_searches; ///< O the guard's: times that it stopped relying on a worker
-    ws_au64_t decided[WS_DECISIONS]; ///< S by the guard, and by a stop
+    ws_au64_t decided[WS_DECISIONS]; ///< S by callers without a queue: ws_ask()
   } count;
   /// S time that the call which wakes a worker takes its caller, a mean
   alignas(WS_SPACING) ws_au64_t call_ns;
@@ -72,14 +73,14 @@ typedef struct {
     ws_au64_t asked_ns; ///< S when the guard was last asked to look at the machine (ws_watch.h)
     ws_au32_t due; ///< S 1 = it has not looked since
   } watch;
-  bool guarded; ///< I more than one worker: the guard looks for tasks that no worker reaches
+  bool guarded; ///< I a guard and more than one worker: it looks for tasks that no worker reaches
   /// I workers outnumber the CPUs that they can use, or those that one thread outside leaves: there is always
   /// a cap on awake workers (ws_awake_limit)
   bool bounded;
   bool has_guard; ///< I there is a guard, which looks at the machine's CPUs and quota
   bool spares; ///< I the guard wakes workers that are pinned to the CPU of a producer which runs
   pthread_t guard_thread; ///< I
-  ws_au32_t guard_tid; ///< O the guard's; 0 = it has not begun
+  ws_au32_t guard_tid; ///< O the guard's; 0 = it has not begun, or workers are missing
 } ws_sleep_pool_t;
 
 /// A worker's state. Running: it runs tasks, or waits for a dispatcher (wide/ws_dispatch.c). Searching: it
@@ -124,10 +125,10 @@ typedef struct {
     uint64_t cpu_ns; ///< P the guard's: CPU time that it had used then
   } watched;
   ws_au64_t alarm_ns; ///< O its timer while it sleeps; 0 = none
-  uint64_t called_ns; ///< when it was woken: its claimer, before the token
+  uint64_t called_ns; ///< when it was woken: its claimer, before the token; 0 = not, or by ws_wake_all()
   uint32_t called_cpu; ///< CPU + 1 of its claimer: the claimer, before the token; 0 = unknown
   uint64_t tried_ns; ///< P when it last tried to leave a producer's CPU
-  ws_confine_t confine; ///< while it sleeps: off the CPU of a producer that goes on
+  ws_confine_t confine; ///< the CPU that it is kept off, a producer's
   uint64_t rose_ns; ///< P when it last woke
   uint64_t run; ///< P tasks that it had run when it was last out of work
   /// How long it spins (ws_budget.h).

@@ -10,6 +10,7 @@
 void ws_sleep_add_stats(const struct ws_pool_s *pool, ws_stats_t *stats);
 
 /// @brief Fill in the worker's state, and its time in each.
+/// @param running  false = the pool has stopped: the state, and the time in the present one, are left out
 void ws_sleep_add_states(const ws_worker_t *worker, bool running, ws_worker_stats_t *stats);
 
 #endif

@@ -105,6 +105,7 @@ enum { NONE = UINT32_MAX, SPARED = UINT32_MAX - 1 };
 
 /// Which worker to wake. Best is one that does not stop the producer, is not on the caller's CPU,
 /// is near, and has a timer set. Of several the lowest, so that the same few workers stay warm.
+/// @param cpu  CPU + 1 of the caller. @param spares  leave out those that would stop the producer
 /// @return its index; NONE; SPARED = there are only workers that would stop the producer
 static uint32_t pick(struct ws_pool_s *pool, uint32_t cpu, ws_kind_t kind, bool spares)
 {
@@ -189,8 +190,7 @@ ws_decision_t ws_ask(struct ws_pool_s *pool, ws_here_t here, const ws_snapshot_t
   return decision;
 }
 
-/// A task is queued and a worker sleeps, or there is memory to give back: make the guard STANDING
-/// (ws_guard.c), also while a worker searches.
+/// Make the guard STANDING if it is DORMANT, also while a worker searches: ws_guard.c has the reasons.
 static void call_guard(struct ws_pool_s *pool)
 {
   ws_au32_t *guard = &ws_sleep_pool(pool)->guard;
@@ -269,8 +269,8 @@ ws_snapshot_t ws_snapshot(const struct ws_pool_s *pool, ws_trigger_t trigger)
                          .taken = searching + at_work * ws_hint_load(&shared->tasks_a_wake) / WS_WAKE_PARTS};
 }
 
-/// Tasks were pushed while workers search. If they are of a burst, one more worker may be worth a call: for
-/// its tasks but one, which the caller will run itself. @return whether one was called
+/// Tasks were pushed while workers search. If they are of a burst of a thread outside, one more worker may be
+/// worth a call: for its tasks but one, which the caller will run itself. @return whether one was called
 static bool call_ahead(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind)
 {
   const uint64_t size = here.queue && !here.worker ? ws_deque_size(&here.queue->deque) : 0;

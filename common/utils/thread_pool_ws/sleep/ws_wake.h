@@ -11,12 +11,13 @@
 // Events that may wake workers. What each wakes, and why, is ws_decide()'s.
 
 /// @brief Tasks of @p kind are queued, and a worker sleeps: if no worker searches, one may be woken; of a
-/// burst in the caller's own queue more. The guard becomes STANDING. Call after a fence that follows the
-/// publication of the work. If the kind is a node, a worker on that node is preferred.
+/// burst in the queue of a thread outside more. The guard becomes STANDING as in ws_need_guard(). Call after
+/// a fence that follows the publication of the work. If the kind is a node, a worker on that node is
+/// preferred.
 void ws_post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind);
 
-/// @brief Make the guard STANDING. Call after a fence that follows the publication of the work; before that,
-/// too, where the caller must not lose its CPU between the two.
+/// @brief Make the guard STANDING, if the pool is guarded. Call after a fence that follows the publication of
+/// the work; before that, too, where the caller must not lose its CPU between the two.
 void ws_need_guard(struct ws_pool_s *pool);
 
 /// @brief The owner of @p queue is done for now: shrink the queue where it is empty, and have the guard give
@@ -35,23 +36,25 @@ void ws_search_found(ws_worker_t *worker);
 void ws_wake_all(struct ws_pool_s *pool);
 
 /// @brief Take the bit of @p worker out of sleepers. If the bit was set, the caller alone ends that sleep,
-/// and counts the worker as searching, on its behalf.
+/// and counts the worker as awake and as searching, on its behalf.
 /// @param calls  the caller is another thread, and must give the token if the bit was set
 /// @return whether the bit was set
 bool ws_claim(struct ws_pool_s *pool, uint32_t worker, bool calls);
 
-/// @brief Decide about an event, count the decision, and wake workers by it.
-/// @param kind  of the task, if it was pushed
+/// @brief Decide about an event, count the decision, and wake workers by it. If all that are left would stop
+/// the producer, none is woken: unless the event is a hint, the guard becomes STANDING.
+/// @param kind  of the task, if it was pushed; else WS_KIND_NORMAL
 /// @return how many were woken
 uint32_t ws_wake(struct ws_pool_s *pool, ws_here_t here, const ws_snapshot_t *snapshot, ws_kind_t kind);
 
-/// @brief Decide, and count the decision. @p here of the caller; without a queue it is the guard
+/// @brief Decide, and count the decision. @p here of the caller; without a queue the pool counts it: of the
+/// guard, ws_wake_all(), the begin of a blocking section, and threads without a lane
 ws_decision_t ws_ask(struct ws_pool_s *pool, ws_here_t here, const ws_snapshot_t *snapshot);
 
 /// @return whether @p worker is parked and not claimed
 bool ws_is_parked(const struct ws_pool_s *pool, uint32_t worker);
 
-/// @return what is known now, but for queued, may_spin and may_stop
+/// @return what is known now, but for queued, may_spin, may_stop, called and woken, which are 0
 ws_snapshot_t ws_snapshot(const struct ws_pool_s *pool, ws_trigger_t trigger);
 
 // Which workers pushes rely on. A push need not wake a worker while one searches, so a counted worker must
@@ -63,7 +66,7 @@ ws_snapshot_t ws_snapshot(const struct ws_pool_s *pool, ws_trigger_t trigger);
 void ws_search_begin(ws_worker_t *worker);
 
 /// @brief The calling worker does not search any more, if it did: its state is @p next.
-/// @return the workers of its domain counted before, this one included; 0 if it was not counted any more
+/// @return the workers of its domain counted before, this one included; 0 if it was not counted
 uint32_t ws_search_leave(ws_worker_t *worker, uint32_t next);
 
 /// @brief The worker gets no CPU: take it off the count. The caller must look at the queues afterwards, in

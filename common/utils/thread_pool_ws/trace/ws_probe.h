@@ -101,7 +101,8 @@ static inline const ws_provider_t *ws_provider_events(void)
   return ws_load_acquire(&ws_provider); // [edge PROVIDER acquire]
 }
 
-/// @return whether events of each pool have a taker. The rings take those of pools that are judged
+/// @return whether events of each pool have a taker: LTTng. The rings take those of pools that are judged.
+///         Call it where WS_PROBE_SEEN(): without a table it is true
 static inline bool ws_provider_takes_all(void)
 {
   const ws_provider_t *events = ws_provider_events();

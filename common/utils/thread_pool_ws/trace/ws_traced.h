@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_traced.h
-/// The events of tasks and workers that several files record. No decision is made here. Without tracing
-/// compiled in only the counts of pushes and steals are left. docs/tracing.md lists the events.
+/// The events of tasks and workers that several files record. No decision is made here. With WS_UNTRACED
+/// only the counts of pushes and steals are left. docs/tracing.md lists the events.
 #ifndef WS_TRACED_H
 #define WS_TRACED_H
 
@@ -87,7 +87,8 @@ static inline void ws_traced_join(const struct ws_pool_s *pool, const ws_group_t
     ws_traced_note_join(pool, ws_traced_group(group), ends);
 }
 
-/// In a wait the thread begins to sleep, or has slept. Or a parked worker begins to.
+/// In a wait the thread begins to sleep, or has slept. Or a worker begins to, as it parks or the kernel moves
+/// it: then no end is recorded.
 static inline void ws_traced_sleep(const struct ws_pool_s *pool, bool ends)
 {
   if (ends)
