@@ -43,7 +43,7 @@ poweroff -f
 
 
 class Missing(Exception):
-    """A program, a package or a kind that is not there."""
+    """A program, a package or a machine that is not there."""
 
 
 def say(text: str) -> None:
@@ -54,9 +54,13 @@ def say(text: str) -> None:
 class Result:
     machine: str
     test: str
-    result: str  # passed, FAILED, skipped
+    result: str  # passed, skipped, FAILED, NOT BEGUN
     seconds: float
     output: str
+
+    @property
+    def is_bad(self) -> bool:
+        return self.result not in ("passed", "skipped")
 
 
 @dataclass(frozen=True)
@@ -79,12 +83,9 @@ class Kind:
     machines: tuple[Machine, ...]
     programs: tuple[str, ...]  # targets of CMake in tests/
     tools: tuple[str, ...] = ()  # programs of this machine that the tests call
-    kernels: tuple[str, ...] = (
-        "linux-image-cloud-amd64",
-        "linux-image-amd64",
-    )  # packages: the first there is
+    # Packages, of which it takes the first that there is.
+    kernels: tuple[str, ...] = ("linux-image-cloud-amd64", "linux-image-amd64")
     cmake: tuple[str, ...] = ("-DCMAKE_BUILD_TYPE=RelWithDebInfo",)
-    modules: tuple[str, ...] = ()  # of the kernel, loaded in this order: paths below kernel/
     machine_seconds_max: int = 900
     test_seconds_max: int = 300
     architecture: str = "x86_64"
@@ -95,6 +96,9 @@ class Kind:
 
     def run(self, sources: Path, folder: Path, only: str) -> list[Result]:
         """Run all machines, or one; write a JUnit file. @param folder  of all that is made"""
+        names = [one.name for one in self.machines]
+        if only not in ("", *names):
+            raise Missing(f'{self.name} has no machine "{only}": {", ".join(names)}')
         self.folder = folder
         if self.architecture == platform.machine() and os.access("/dev/kvm", os.W_OK):
             self.accelerator = "kvm"
@@ -103,11 +107,10 @@ class Kind:
         self.check_tools()
         kernel = self.fetch_kernel(self.kernels)
         self.build(sources)
-        machines = [one for one in self.machines if only in ("", one.name)]
-        if not machines:
-            known = ", ".join(one.name for one in self.machines)
-            raise Missing(f'{self.name} has no machine "{only}": {known}')
-        self.make_initramfs(kernel)
+        machines = [
+            one for one in self.machines if only in ("", one.name)
+        ]  # build() may have set their tests
+        self.make_initramfs()
         results = []
         for machine in machines:
             own = self.fetch_kernel(machine.kernels) if machine.kernels else kernel
@@ -124,7 +127,7 @@ class Kind:
             raise Missing("the machines are x86-64, and so must this one be")
 
     def fetch_kernel(self, packages: tuple[str, ...]) -> Path:
-        """@return the kernel. Its modules lie in lib/modules beside boot/."""
+        """@return the kernel"""
         for package in packages:
             root = LAB / "kernels" / package
             if not root.exists():
@@ -167,7 +170,7 @@ class Kind:
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(library, copy)
 
-    def make_initramfs(self, kernel: Path) -> None:
+    def make_initramfs(self) -> None:
         root = self.folder / "root"
         shutil.rmtree(root, ignore_errors=True)
         for name in ("bin", "proc", "sys", "dev", "tmp", "tests", "machines"):
@@ -175,13 +178,8 @@ class Kind:
         self.fill_root(root)
         (root / "init").write_text(GUEST.replace("$test_seconds_max", str(self.test_seconds_max)))
         (root / "init").chmod(0o755)
-        loads = ""
-        for module in self.modules:
-            [found] = kernel.parents[1].glob(f"lib/modules/*/kernel/{module}.ko*")
-            shutil.copy(found, root / "tests")
-            loads += f"insmod /tests/{found.name}\n"
         for machine in self.machines:
-            (root / f"machines/{machine.name}.setup").write_text(f"{loads}{machine.setup}\n")
+            (root / f"machines/{machine.name}.setup").write_text(f"{machine.setup}\n")
             (root / f"machines/{machine.name}.setup.each").write_text(f"{machine.each}\n")
             (root / f"machines/{machine.name}.tests").write_text(
                 "".join(f"{test}\n" for test in machine.tests)
@@ -219,7 +217,7 @@ class Kind:
         results = list(read_results(machine, said))
         for one in results:
             print(f"{self.name:9} {machine.name:9} {one.test:60} {one.result}", flush=True)
-            if one.result == "FAILED":
+            if one.is_bad:
                 print(one.output, flush=True)
         say(f"{self.name}:{machine.name}: {time.monotonic() - began:.0f} s, {self.folder}/{machine.name}.log")
         return results
@@ -232,14 +230,15 @@ def call(folder: Path, *words: str) -> int:
 
 
 def read_results(machine: Machine, said: str) -> Iterator[Result]:
-    """A test without a result has failed: the machine has come to no end."""
+    """A test without a result has failed, if it has begun: the machine has come to no end."""
     end = 0.0
     for number, test in enumerate(machine.tests):
         found = re.search(
             rf"^TEST {number} .*\n((?s:.*?))^RESULT {number} (\d+) ([\d.]+)$", said, re.MULTILINE
         )
         if not found:
-            yield Result(machine.name, test, "FAILED", 0.0, "\n".join(said.splitlines()[-30:]))
+            result = "FAILED" if f"TEST {number} " in said else "NOT BEGUN"
+            yield Result(machine.name, test, result, 0.0, "\n".join(said.splitlines()[-30:]))
             continue
         result = {"0": "passed", "77": "skipped"}.get(found[2], "FAILED")
         yield Result(machine.name, test, result, float(found[3]) - end, found[1])
@@ -247,7 +246,7 @@ def read_results(machine: Machine, said: str) -> Iterator[Result]:
 
 
 def write_junit(path: Path, kind: str, results: list[Result]) -> None:
-    failures = str(sum(one.result == "FAILED" for one in results))
+    failures = str(sum(one.is_bad for one in results))
     skipped = str(sum(one.result == "skipped" for one in results))
     counts = {"tests": str(len(results)), "failures": failures, "skipped": skipped}
     suite = ElementTree.Element("testsuite", name=f"lab {kind}", **counts)
@@ -255,7 +254,7 @@ def write_junit(path: Path, kind: str, results: list[Result]) -> None:
         place = {"classname": f"{kind}.{one.machine}", "name": one.test, "time": f"{one.seconds:.1f}"}
         case = ElementTree.SubElement(suite, "testcase", place)
         if one.result != "passed":
-            ElementTree.SubElement(case, {"FAILED": "failure"}.get(one.result, "skipped"))
+            ElementTree.SubElement(case, "failure" if one.is_bad else "skipped")
         printable = "".join(letter for letter in one.output if letter.isprintable() or letter in "\n\t")
         ElementTree.SubElement(case, "system-out").text = printable
     ElementTree.ElementTree(suite).write(path, encoding="unicode")
