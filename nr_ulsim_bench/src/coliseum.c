@@ -116,7 +116,7 @@ static uint64_t push_and_wait(session_t *session, const bench_task_t *tasks, ord
   return inline_tasks;
 }
 
-/// What is measured while the tasks run, and before it.
+/// Values at the begin of a contest.
 typedef struct {
   usage_t begin;
   uint64_t migrations;

@@ -40,9 +40,9 @@ static bool are_there(void *cpus)
   bool there = true;
   DIR *folder = opendir("/proc/self/task");
   for (const struct dirent *entry; (entry = readdir(folder));) {
-    ws_cpuset_t its;
-    const bool is_one = entry->d_name[0] != '.' && ws_os_thread_cpus(atoi(entry->d_name), &its) == 0;
-    there &= !is_one || memcmp(&its, cpus, sizeof(its)) == 0;
+    ws_cpuset_t found;
+    const bool is_one = entry->d_name[0] != '.' && ws_os_thread_cpus(atoi(entry->d_name), &found) == 0;
+    there &= !is_one || memcmp(&found, cpus, sizeof(found)) == 0;
   }
   closedir(folder);
   return there;
