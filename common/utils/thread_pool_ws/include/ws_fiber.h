@@ -130,7 +130,8 @@ int ws_fiber_push(ws_pool_t *pool, void (*func)(void *arg), void *arg, ws_group_
 
 /// @brief Let other tasks run: the calling fiber goes to the end of the worker's queue, behind plain tasks,
 /// too. Each task runs even while fibers do nothing but yield. In a full queue that cannot grow for want of
-/// memory, the fiber changes places with the oldest task there.
+/// memory, the fiber changes places with the oldest task there; if then all fibers of the only worker yield
+/// without end, tasks of other threads wait until there is memory.
 /// @return true; false outside a fiber: nothing happened
 /// @threads   any
 /// @progress  a worker on which fibers yield or wait without end looks for tasks of other threads after

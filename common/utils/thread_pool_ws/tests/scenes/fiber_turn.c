@@ -122,6 +122,16 @@ SCENES("fiber_turn",
    "w: push n; push y 20 fiber in=g; wait g\n"
    "outer: push w in=h; wait h\n"
    "push outer in=o; until done o; is ran y 20"},
+  {"a_yield_in_a_full_queue_without_memory_is_not_the_fibers_own_next_run",
+   "pool workers=1 queue_capacity=2\n"
+   "x: push v; push y fiber; deny memory; till ran v: yield\n"
+   "y: till ran v: yield\n"
+   "push x fiber in=o; until done o"},
+  {"others_wait_for_memory_while_a_queue_is_full_of_fibers_that_yield",
+   "pool workers=1 queue_capacity=2; stand\n"
+   "y: till ran v: mark s; yield\n"
+   "push y 20 fiber; push v; deny memory; let; until ran s >= 1000; is ran v 0\n"
+   "deny none; until ran v; until ended 20"},
   {"a_push_to_a_full_queue_fails_without_memory",
    "y: yield\n"
    "x: deny memory; push n 2 fiber; push n fiber = -ENOMEM; deny none\n"

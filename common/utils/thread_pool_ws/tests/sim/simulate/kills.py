@@ -3,10 +3,10 @@
 
 Each mutant is put into a copy of the checkout, which is then built and tested. The suites are units
 (tests/unit, stress and shim), scenes, contract (with the tests of other pools' interfaces), and explore,
-which is the mutant's stored seed. Each result is written at once into tests/sim/kills.csv: what has failed,
-as "suite: case", or "-". The cell of a run that is missing is empty. A result is kept until the mutant, the
-files that it changes, or the sources of the suite change. Another call goes on where the last one stopped.
-Cases that are gone leave the table; the cell of a run that found no others becomes empty."""
+which is the mutant's stored seed, if it has one. Each result is written at once into tests/sim/kills.csv:
+what has failed, as "suite: case", or "-". The cell of a run that is missing is empty. A result is kept until
+the mutant, the files that it changes, or the sources of the suite change. Another call goes on where the last
+one stopped. Cases that are gone leave the table; the cell of a run that found no others becomes empty."""
 
 import argparse
 import csv
@@ -161,7 +161,7 @@ class Suites:
     def find(self, mutant: Mutant, suite: str) -> list[str]:
         """@return what has failed"""
         if suite == "explore":
-            finding = replay(mutant, mutant.build())[2]
+            finding = "" if mutant.scenes else replay(mutant, mutant.build())[2]
             return [finding] if finding else []
         labels = SUITES[suite] & OF_SHIM if room_of(mutant) == "shim" else SUITES[suite] - NOT_OF_SHIM
         return sorted(set(self.run(mutant.edits, labels)) - self.always) if labels else []

@@ -91,18 +91,23 @@ def tree() -> Tree:
 
 @dataclass(frozen=True)
 class Mutant:
-    """Why it is one, the seed that found it last, what it changes, the kind of ci/lab that finds it."""
+    """Why it is one, the seed that found it last, what it changes. Who finds it where no seed does: a kind of
+    ci/lab, or a table of tests/scenes."""
 
     name: str
     why: str
     seed: int | None
     edits: tuple[Edit, ...]
     lab: str | None = None
+    scenes: str | None = None
 
     def build(self) -> Path:
-        """@return the program that explores it"""
+        """@return the program that explores it, or plays scenes on threads"""
         tree().change(self.edits)
-        built = tree().build("simulate", PROGRAM) / SIM.relative_to(ROOT) / PROGRAM
+        if self.scenes:
+            built = tree().build("debug", "test_scenes") / SIM.parent.relative_to(ROOT) / "test_scenes"
+        else:
+            built = tree().build("simulate", PROGRAM) / SIM.relative_to(ROOT) / PROGRAM
         return Path(shutil.copy(built, tree().folder / self.name))
 
     def store(self, seed: int) -> None:
@@ -116,5 +121,6 @@ def find_mutants() -> list[Mutant]:
     for path in sorted(MUTANTS.glob("*.toml")):
         words = tomllib.loads(path.read_text())
         edits = tuple(Edit(edit["file"], edit["old"], edit["new"]) for edit in words["edit"])
-        found.append(Mutant(path.stem, words["why"], words.get("seed"), edits, words.get("lab")))
+        finders = words.get("lab"), words.get("scenes")
+        found.append(Mutant(path.stem, words["why"], words.get("seed"), edits, *finders))
     return found
