@@ -120,7 +120,9 @@ class System:
         return {key.replace("-", "_"): value for key, _, value in pairs}.get(name)
 
     def online(self) -> Cpus:
-        return self.cpus(f"{CPU}/online") or frozenset(range(os.cpu_count() or 1))
+        """Also those of the affinity mask: in a container the list may count from 0 (lxcfs), or be hidden."""
+        listed = self.cpus(f"{CPU}/online") or frozenset(range(os.cpu_count() or 1))
+        return listed | self.affinity() if self.is_real else listed
 
     def possible(self) -> Cpus:
         """Those that this kernel has room for, online or not."""

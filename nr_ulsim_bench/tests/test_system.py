@@ -2,12 +2,14 @@
 """What is read of a machine, on made-up ones."""
 
 import gzip
+import os
 import re
 
 import machine_tree
 import pytest
 
 from nrbench import facts, host
+from nrbench.doctor.layout import Layout
 from nrbench.system import CPU, System, format_cpus, parse_cpus, quota
 
 
@@ -20,6 +22,13 @@ def test_what_is_no_list_of_cpus_is_named(text):
 @pytest.mark.parametrize("cpus", [{0}, {0, 1, 2, 5}, {31, 32, 33}, {3, 70}, set(range(128))])
 def test_lists_are_read_as_they_are_written(cpus):
     assert parse_cpus(format_cpus(cpus)) == cpus and parse_cpus("0-3,8") == {0, 1, 2, 3, 8}
+
+
+@pytest.mark.parametrize("listed", ["0-1\n", None], ids=["counted anew, as by lxcfs", "hidden"])
+def test_cpus_that_this_process_may_use_are_online(monkeypatch, listed):
+    monkeypatch.setattr(System, "text", lambda system, name: listed)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {24, 25})
+    assert {24, 25} < System().online() and {24, 25} <= Layout(System(), 1).usable
 
 
 def test_masks_have_a_comma_after_every_32_bits(tmp_path):
