@@ -21,6 +21,7 @@ NETWORK_CARDS, PCI = "/sys/class/net", "/sys/bus/pci/devices"
 NETWORK_CLASS = 0x02  # of PCI devices
 OF_USERS = ("vfio-pci", "uio_pci_generic", "igb_uio")  # drivers that leave a card to a program, as DPDK
 NO_CONSTRAINT_US = 2_000_000_000  # the kernel's value of DMA_LATENCY when no program holds it
+FIRST_GROUPS = "cgroup:[4026531835]"  # the kernel's first namespace, which shows all
 KERNEL_THREAD = 0x00200000  # of a thread's flags
 REALTIME = {1: "SCHED_FIFO", 2: "SCHED_RR", 6: "SCHED_DEADLINE"}
 IRQBALANCE = ("/etc/default/irqbalance", "/etc/sysconfig/irqbalance")
@@ -291,6 +292,13 @@ def cpuset(system: System) -> Cpus:
     names = ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus")
     found = (system.cpus(f"{folder}/{name}") for folder in groups(system, "cpuset") for name in names)
     return next(filter(None, found), system.online())
+
+
+def groups_above(system: System) -> bool:
+    """Whether a namespace may hide control groups above those that are visible."""
+    with contextlib.suppress(OSError):
+        return str(system.path("/proc/self/ns/cgroup").readlink()) != FIRST_GROUPS
+    return False
 
 
 def workqueue_cpus(system: System) -> Cpus | None:

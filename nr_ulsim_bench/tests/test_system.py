@@ -4,12 +4,15 @@
 import gzip
 import os
 import re
+from pathlib import Path
 
 import machine_tree
 import pytest
 
 from nrbench import facts, host
+from nrbench.doctor.checks import examine
 from nrbench.doctor.layout import Layout
+from nrbench.doctor.target import Target
 from nrbench.system import CPU, System, format_cpus, parse_cpus, quota
 
 
@@ -74,6 +77,18 @@ def test_the_tightest_quota_is_found(tmp_path, files, cpus, period_us):
     found = quota(machine_tree.tuned(tmp_path, files))
     assert found.cpus == cpus and found.period_us == period_us
     assert host.describe(system=System(tmp_path)).cores == 3
+
+
+def test_a_quota_outside_of_what_a_namespace_shows_is_unknown(tmp_path):
+    """Mounted from above the namespace, the folder is not the process's group."""
+    for top, level, seen in (("/../..", "?", "not visible"), ("/", "good", "none that is visible here")):
+        files = {name: text.replace("/docker/abc", "/") for name, text in GROUP_V1.items()}
+        files["/proc/self/mountinfo"] = GROUP_V1["/proc/self/mountinfo"].replace("/docker/abc", top)
+        files |= {"/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "-1\n"}
+        files |= {"/proc/self/ns/cgroup": Path("cgroup:[4026532000]")}
+        system = machine_tree.tuned(tmp_path / level, files)
+        (found,) = (one for one in examine(Target(system, {2}), False) if one.check == "CPU quota")
+        assert found.level.value == level and seen in found.seen
 
 
 @pytest.mark.parametrize("text", ["max 100000\n", "-1 100000\n", "", "nonsense\n"])
