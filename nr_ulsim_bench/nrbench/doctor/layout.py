@@ -55,15 +55,10 @@ class Layout:
 
     def __init__(self, system: System, asked: int) -> None:
         self.system, self.asked, self.card = system, asked, card_of(system)
-        mask, bound = system.affinity(), quota(system)
-        # Threads can be pinned to them, although masks lack them. Empty if the rest has no other CPU.
-        isolated = facts.isolated(system) & facts.cpuset(system) & system.online()
-        self.isolated = isolated if mask - isolated else NO_CPUS
-        self.usable = mask & system.online() | self.isolated
-        if not self.usable:
-            raise ValueError(
-                f"this process may run on none of the CPUs that are online: {format_cpus(system.online())}"
-            )
+        mask, bound, cpuset = system.affinity(), quota(system), facts.cpuset(system) & system.online()
+        self.isolated = facts.isolated(system) & cpuset  # masks lack them, but threads can be pinned there
+        # Started on isolated CPUs only: the rest is kept off them, if the set has others.
+        self.usable = mask & system.online() | (cpuset if mask <= self.isolated else self.isolated)
         # That of the card, or else the one with most CPUs, which are isolated if any are.
         of = self.isolated or self.usable
         nodes = {name: cpus & of for name, cpus in facts.nodes(system).items()}
@@ -73,13 +68,14 @@ class Layout:
         kinds = facts.kinds_of_cores(system, self.usable)  # the fastest first
         self.kind: tuple[str, Cpus] = next(iter(kinds.items())) if len(kinds) > 1 else ("", self.usable)
         # Whole ones for real-time threads: isolated ones, or else all but the first, which the rest gets.
+        apart = self.isolated if self.usable - self.isolated else NO_CPUS
         good = self.node[1] & self.kind[1]
         every = {(facts.siblings(system, cpu) or frozenset({cpu})) & self.usable for cpu in good}
-        self.cores = sorted((core for core in every if core & self.isolated or not self.isolated and
+        self.cores = sorted((core for core in every if core & apart or not apart and
                              min(self.usable) not in core), key=min)  # fmt: skip
         # None: there is none, or it does not limit these CPUs.
         self.quota_cpus = bound.cpus if bound and bound.cpus < len(self.usable) else None
-        self.is_set = facts.cpuset(system) < system.online()
+        self.is_set = cpuset < system.online()
         self.is_pinned = (
             self.quota_cpus is None and len(self.cores) > OWN and not (self.is_set and not self.isolated)
         )
@@ -89,7 +85,7 @@ class Layout:
         # A core each for the RU, the L1, each worker; one more for the L1 where it is free.
         self.own = min(OWN + 1, len(self.cores) - self.workers)
         self.taken = self.cores[: self.own + self.workers] if self.is_pinned else []
-        self.rest = self.usable - NO_CPUS.union(*self.taken) - self.isolated
+        self.rest = self.usable - NO_CPUS.union(*self.taken) - apart
 
     def lines(self) -> list[Line]:
         return [*(self._pinned() if self.is_pinned else self._floating())]
@@ -136,7 +132,7 @@ class Layout:
         why = "One worker a core" + "".join(self._reasons()) + f".{self._far()}"
         if idle:
             why += f" Their siblings {format_cpus(idle)} get no thread: it would slow the worker."
-        if unused := self.isolated - chosen - idle:
+        if unused := self.isolated - chosen - idle - self.rest:
             why += f" Isolated, and idle without a thread: {format_cpus(unused)}."
         of_l1 = "Both mostly wait, and run tasks while they wait: a core like a worker's."
         if rx != tx:
@@ -152,7 +148,7 @@ class Layout:
             Line(UNIT, f"CPUAffinity={rest}", "Threads that are not pinned (RRC, SCTP) stay off others."),
             Line(CONTAINER, f"docker run --cpuset-cpus {cpus}", f"In it start by taskset -c {rest}."),
         )  # fmt: skip
-        yield from self._kernel(self.isolated | chosen | idle)
+        yield from self._kernel(self.isolated - self.rest | chosen | idle)
 
     def _reasons(self) -> Iterator[str]:
         if self.isolated:
