@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from nrbench.parts.prewake import REGRET_MAX
 from nrbench.record import ResultsError
 from nrbench.render import Table, markdown
 
@@ -126,7 +127,7 @@ def regret(folder: Path, _: str) -> str:
     ends = [float(end) for row in rows for end in row[8].strip("[]").split(", ")]
     met = sum(row[-1] == "met" for row in rows)
     ratios = span(float(row[7]) for row in rows)
-    return f"{ratios}, within the goal of 1.1 in {met} of {len(rows)} cases; 95 % intervals span {span(ends)}"
+    return f"{ratios}, at most {REGRET_MAX:g} in {met} of {len(rows)} cases; 95 % intervals: {span(ends)}"
 
 
 OF_TEXTS = (simulated_gain, simulated_most, growth, goals, lives_p99, right, late_starts, settled, regret)

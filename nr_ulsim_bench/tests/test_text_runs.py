@@ -98,7 +98,7 @@ MARKS = {
     "late_starts": "In 3 cases `off` starts the worker's first task 12.0 to 69.8 µs late (p50), and `auto` "
     "1.5 to 3.9 µs. p99 falls by half or more in 1 of them, and rises by half or more in 1.",
     "settled": "A new pool has settled after 0.2 s, and within 0.5 s of a change",
-    "regret": "0.99 to 1.26, within the goal of 1.1 in 1 of 2 cases; 95 % intervals span 0.72 to 1.61",
+    "regret": "0.99 to 1.26, at most 1.1 in 1 of 2 cases; 95 % intervals: 0.72 to 1.61",
 }
 
 
