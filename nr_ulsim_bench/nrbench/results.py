@@ -159,12 +159,12 @@ def hours(folder: Path, cpus: str) -> str:
 
 
 def hour_gain(folder: Path, words: str) -> str:
-    """CPUS THREADS: the ratios of that table with pre-wake, within a sentence."""
-    cpus, threads = words.split()
-    found = of_hours(folder, cpus)
-    every = [(new[int(threads)], old[int(threads)]) for _, old, pools in found
-             for pool, new in pools.items() if pool.endswith("auto") and int(threads) in new]  # fmt: skip
-    return span(_rx_ratio(*one)[0] for one in every)
+    """CPUS THREADS...: the ratios of that table with pre-wake, within a sentence."""
+    cpus, *threads = map(int, words.split())
+    every = [(new, old) for _, old, pools in of_hours(folder, str(cpus))
+             for pool, new in pools.items() if pool.endswith(", auto")]  # fmt: skip
+    spans = (span(_rx_ratio(new[n], old[n])[0] for new, old in every if n in new) for n in threads)
+    return ", ".join(f"{text} with {n}" for text, n in zip(spans, threads))
 
 
 def facts_of(path: Path) -> dict[str, str]:

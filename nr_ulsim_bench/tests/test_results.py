@@ -101,5 +101,6 @@ def test_the_gain_of_hours_is_that_with_pre_wake(tmp_path):
     rows = ["hour,cpus,pool,spin,threads,rx_us"]
     for hour, auto in (("a", 60), ("b", 75)):
         rows += [f"{hour},16,OAI,,4,100", f"{hour},16,c0ffee,auto,4,{auto}", f"{hour},16,c0ffee,off,4,10"]
+    rows += ["b,16,OAI,,8,100", "b,16,c0ffee,auto,8,90", "b,16,c0ffee,off,8,10"]
     (tmp_path / "hours.csv").write_text("\n".join(rows), encoding="utf-8")
-    assert results.hour_gain(tmp_path, "16 4") == "0.60 to 0.75"
+    assert results.hour_gain(tmp_path, "16 4 8") == "0.60 to 0.75 with 4, 0.90 with 8"
