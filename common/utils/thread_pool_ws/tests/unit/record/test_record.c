@@ -387,6 +387,23 @@ static int copy_now(void *unused)
   return is_copied && is_there && is_refused ? 0 : 1;
 }
 
+static void *ask_early(void *unused)
+{
+  ws_flight_widen();
+  answer = ws_flight_copy(7);
+  return unused;
+}
+
+/// A pool without a record may be asked, and its guard begin, while another pool begins the record.
+static int copy_beside_begin(void *unused)
+{
+  pthread_t thread;
+  pthread_create(&thread, NULL, ask_early, NULL);
+  ws_pool_destroy(recorded_pool(folder, 0));
+  pthread_join(thread, NULL);
+  return 0;
+}
+
 /// A pool for each job: the later one's copy replaces the first one's.
 static int copy_in_each_life(void *unused)
 {
@@ -523,6 +540,7 @@ TEST_CASE(the_files_are_whole_private_and_few)
       {be_late, 0, 1, 1, 0, false},
       {be_late_for_hours, 0, 1, 1, 10, false},
       {copy_now, 0, 1, 1, 1, false},
+      {copy_beside_begin, 0, 1, 1, 0, false},
       {copy_in_each_life, 0, 1, 1, 1, false},
       {load_plugin, 0, 1, 1, 0, false},
       {live_often, 0, 2, 1, 0, false},
