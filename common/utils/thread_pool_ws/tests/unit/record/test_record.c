@@ -506,12 +506,12 @@ static int be_namesake(void *unused)
 {
   ws_journal_burst_t worst[WS_FLIGHT_WORST], late = {.real_ns = ws_os_real_ns(), .length_ns = 1};
   ws_journal_begin(folder, "namesake", (uint32_t)getpid(), 1);
-  for (; late.pool < 50; late.pool++)
-    ws_journal_late(&late);
+  late.pool = (uint32_t)ws_stat_load(&ws_process.pool_ids) + 1; // other tests have made pools, too
+  ws_journal_late(&late);
   const bool good = ws_journal_write(late.real_ns, 0, 0, 0, true);
   ws_journal_end();
   const ws_pool_t *pool = recorded_pool(folder, 0);
-  return !good || pool->id >= 50 || ws_flight_worst(pool, worst) != 0;
+  return !good || pool->id != late.pool || ws_flight_worst(pool, worst) != 0;
 }
 
 /// The end of the process waits for the scribe, however long a busy machine gives it no CPU.
