@@ -418,6 +418,7 @@ static int copy_in_each_life(void *unused)
 
 static ws_au32_t frozen; ///< 1 = the disk is (fsfreeze)
 static ws_au32_t waits; ///< 1 = a write has waited for it
+static ws_au32_t written; ///< events of the first thread
 
 static bool ws_held_file_put_seam(int file, const void *data, size_t bytes, uint64_t at)
 {
@@ -425,12 +426,36 @@ static bool ws_held_file_put_seam(int file, const void *data, size_t bytes, uint
     ws_hint_store(&waits, 1);
     test_sleep_ms(1);
   }
+  const uint64_t *begin = data; // of a ring: head, who, tid, and two of its name
+  if (bytes == 5 * sizeof(*begin) && begin[2] == (uint64_t)getpid())
+    ws_hint_store(&written, (uint32_t)begin[0]);
   return __real_ws_held_file_put(file, data, bytes, at);
 }
 
 static bool is_stuck(void *unused)
 {
   return ws_hint_load(&waits);
+}
+
+static bool is_all_written(void *unused)
+{
+  return ws_hint_load(&written) == ws_hint_load(&((ws_event_ring_t *)ws_self()->ring)->head);
+}
+
+/// The third push counts into the event of the second one, which was written.
+static int push_beside_write(void *unused)
+{
+  ws_group_t group;
+  ws_group_init(&group, 3);
+  ws_pool_t *pool = recorded_pool(folder, 0);
+  const ws_task_t task = {.func = test_empty_task, .group = &group};
+  ws_pool_push(pool, task);
+  ws_pool_push(pool, task);
+  const bool good = test_until(is_all_written, NULL);
+  ws_pool_push(pool, task);
+  ws_group_wait(&group, pool);
+  ws_pool_destroy(pool);
+  return good ? 0 : 1;
 }
 
 /// @return whether the end of a pool comes back while the disk is frozen, and says so
@@ -544,6 +569,7 @@ TEST_CASE(the_files_are_whole_private_and_few)
       {copy_in_each_life, 0, 1, 1, 1, false},
       {load_plugin, 0, 1, 1, 0, false},
       {live_often, 0, 2, 1, 0, false},
+      {push_beside_write, 0, 1, 1, 0, false},
       {freeze, 0, 1, 1, 0, false},
       {exit_frozen, 0, 1, 1, 0, false},
       {be_namesake, 0, 1, 2, 0, false},
