@@ -188,11 +188,8 @@ static const char *settings_text(char text[TEXT], const ws_page_settings_t *sett
   return text;
 }
 
-/// @param copy_failed  why the copy of the record, which is tried before, is not there; NULL = it is, or
-///                     none was asked for
-/// @return why nothing else of the request is done; NULL = all of it is
-static const char *apply(struct ws_pool_s *pool, uint32_t what, const ws_page_settings_t *wanted,
-                         const char *copy_failed)
+/// @return why nothing of the request may be done; NULL = all of it may be
+static const char *check(const struct ws_pool_s *pool, uint32_t what, const ws_page_settings_t *wanted)
 {
   const uint64_t deadline_ns = wanted->deadline_ns;
   if (what == 0 || what & ~WS_PAGE_ALL || (what & WS_PAGE_HOLD && what & WS_PAGE_RECORD))
@@ -205,9 +202,13 @@ static const char *apply(struct ws_pool_s *pool, uint32_t what, const ws_page_se
     return "cap is above the number of workers";
   if (what & WS_PAGE_DEADLINE && deadline_ns != WS_DEADLINE_AUTO && deadline_ns > WS_SPIN_LEAD_NS_MAX)
     return "deadline_us is none of auto, 0.001 to 10000, and 0 for none";
-  if (what & WS_PAGE_RECORD && copy_failed)
-    return copy_failed;
-  if (what & WS_PAGE_DEADLINE && !ws_flight_judge(pool, deadline_ns))
+  return NULL;
+}
+
+/// Do what was checked. @return why nothing is done; NULL = all is
+static const char *apply(struct ws_pool_s *pool, uint32_t what, const ws_page_settings_t *wanted)
+{
+  if (what & WS_PAGE_DEADLINE && !ws_flight_judge(pool, wanted->deadline_ns))
     return "no memory is left for the events that show what is late";
   if (what & WS_PAGE_SPIN)
     ws_pool_set_spin(pool, (ws_spin_t)wanted->spin, wanted->lead_ns);
@@ -219,15 +220,15 @@ static const char *apply(struct ws_pool_s *pool, uint32_t what, const ws_page_se
 }
 
 /// Do all that the request asks, or nothing. Sets known.was, known.is and known.reason, and the log's line.
-/// @param how  for the line. @param copy_failed  as apply()
+/// @param how  for the line. @param refused  why it is nothing; NULL = it was checked
 static void change(struct ws_pool_s *pool, const ws_page_request_t *request, const char *how,
-                   const char *copy_failed)
+                   const char *refused)
 {
   struct ws_page_memory_s *memory = pool->live.memory;
   ws_page_known_t *known = &memory->part.known;
   char was[TEXT], is[TEXT];
   known->was = in_force(pool);
-  const char *why = apply(pool, request->what, &request->wanted, copy_failed);
+  const char *why = refused ? refused : apply(pool, request->what, &request->wanted);
   known->is = in_force(pool);
   snprintf(known->reason, sizeof(known->reason), "%s", why ? why : "");
   snprintf(memory->line, LINE, "pool %s, %s process %u (%s): %s%s%s", known->name, how, request->pid,
@@ -321,11 +322,13 @@ static void take_request(struct ws_pool_s *pool)
     change(pool, &memory->hold, "no longer held by", NULL);
   } else if (is_there && request.number != 0) {
     const uint64_t key = request.session ^ (uint64_t)request.number << 32;
-    const char *copy_failed = request.what & WS_PAGE_RECORD ? ws_flight_copy(key) : NULL;
-    if (copy_failed && strcmp(copy_failed, WS_FLIGHT_LATER) == 0)
+    const char *refused = check(pool, request.what, &request.wanted);
+    if (!refused && request.what & WS_PAGE_RECORD)
+      refused = ws_flight_copy(key);
+    if (refused && strcmp(refused, WS_FLIGHT_LATER) == 0)
       return; // it is answered when the copy is there
     known->answered = request.number;
-    change(pool, &request, "asked by", copy_failed);
+    change(pool, &request, "asked by", refused);
     if (!(request.what & WS_PAGE_HOLD) || known->reason[0])
       return;
     request.what |= known->held ? memory->hold.what : 0;

@@ -26,10 +26,10 @@
 ///           To ask, it takes TAKE, writes the request with the number known.answered + 1 (0 is left out),
 ///           and lets go. Within WS_PAGE_NS, and the time until the guard gets a CPU, the guard takes TAKE,
 ///           finds the number new and ASKER taken, checks and does all of the request or nothing, writes the
-///           part with that number, lets go, and logs a line. Only a copy of the record (WS_PAGE_RECORD) is
-///           made before the check. To withdraw, the program takes TAKE: the request is answered by now, or
-///           will not be when it has written number 0. A program that was killed has withdrawn: it no
-///           longer has ASKER.
+///           part with that number, lets go, and logs a line. A copy of the record (WS_PAGE_RECORD) is made
+///           before the rest, for which memory may be missing. To withdraw, the program takes TAKE: the
+///           request is answered by now, or will not be when it has written number 0. A program that was
+///           killed has withdrawn: it no longer has ASKER.
 /// Hold      With WS_PAGE_HOLD a request holds the pool: known.held is 1. When the program lets go of ASKER,
 ///           however it ends, the guard sets back within WS_PAGE_NS what was in force before its first such
 ///           request.

@@ -139,6 +139,24 @@ static uint64_t note_before(const ws_event_ring_t *ring, uint64_t at, uint64_t f
   return at;
 }
 
+/// Copy events, while their owner may count a push into the newest one, or overwrite the oldest.
+/// @return the events, each at its place
+static const ws_ring_event_t *copy_events(const ws_event_ring_t *ring, uint64_t from, uint64_t end)
+{
+  static ws_ring_event_t copy[WS_RING_EVENTS]; // the scribe's
+  for (uint64_t i = from; i < end; i++) {
+    const ws_ring_event_t *event = &ring->event[i % WS_RING_EVENTS];
+    // [edge RING acquire] before the head below
+    const uint64_t ns = ws_load_acquire(&event->ns), what = ws_load_acquire(&event->what);
+    copy[i % WS_RING_EVENTS] = (ws_ring_event_t){{ns}, {what}};
+  }
+  const uint64_t head = ws_load_acquire(&ring->head); // [edge RING acquire] what its owner wrote meanwhile
+  const uint64_t last = head - WS_RING_EVENTS < end ? head - WS_RING_EVENTS : end - 1;
+  if (head >= from + WS_RING_EVENTS) // the newest that may be overwritten: readers end there
+    copy[last % WS_RING_EVENTS] = (ws_ring_event_t){.ns = {UINT64_MAX}};
+  return copy;
+}
+
 /// @param written  what the file has of it; then also what is new
 /// @param since_ns  without the events before, but from a note on; 0 = all
 /// @return false: errno says why
@@ -157,21 +175,14 @@ static bool put_ring(int file, uint32_t number, written_t *written, uint64_t sin
   while (from < now && ws_stat_load(&ring->event[from % WS_RING_EVENTS].ns) < since_ns)
     from++;
   from = note_before(ring, from, first);
+  const ws_ring_event_t *event = copy_events(ring, from, now);
   for (uint64_t i = from; i < now;) {
     const uint64_t place = i % WS_RING_EVENTS, left = WS_RING_EVENTS - place;
     const uint64_t events = now - i < left ? now - i : left;
-    if (!ws_held_file_put(file, &ring->event[place], events * sizeof(ws_ring_event_t),
+    if (!ws_held_file_put(file, &event[place], events * sizeof(ws_ring_event_t),
                           at + offsetof(ws_event_ring_t, event) + place * sizeof(ws_ring_event_t)))
       return false;
     i += events;
-  }
-  const uint64_t then = ws_load_acquire(&ring->head); // [edge RING acquire] what its owner wrote meanwhile
-  if (then >= from + WS_RING_EVENTS) { // the newest that may be overwritten: readers end there
-    const ws_ring_event_t none = {.ns = {UINT64_MAX}};
-    const uint64_t last = then - WS_RING_EVENTS < now ? then - WS_RING_EVENTS : now - 1;
-    if (!ws_held_file_put(file, &none, sizeof(none),
-                          at + offsetof(ws_event_ring_t, event) + last % WS_RING_EVENTS * sizeof(none)))
-      return false;
   }
   const uint64_t begin[] = {now, ws_stat_load(&ring->who), tid, ws_stat_load(&ring->name[0]),
                             ws_stat_load(&ring->name[1])};

@@ -22,7 +22,8 @@ static bool begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_settings
   const ws_settings_t *settings = &pool->settings;
   pthread_mutex_lock(&ws_process.pools_lock); // a fork waits for it
   if (!ws_rings_are_own()) { // the first one, or in the child of a fork
-    ws_scribe_forget();
+    if (ws_rings.pid != 0) // else a guard may be in ws_scribe_widen()
+      ws_scribe_forget();
     ws_rings_begin();
     ws_file_begin(settings);
     table = ws_provider_events() ? *ws_provider_events() : table; // LTTng's, or in that child this
@@ -74,8 +75,7 @@ void ws_flight_end(struct ws_pool_s *pool)
 
 void ws_flight_widen(void)
 {
-  if (ws_rings_are_own())
-    ws_scribe_widen();
+  ws_scribe_widen();
 }
 
 bool ws_flight_judge(struct ws_pool_s *pool, uint64_t deadline_ns)

@@ -36,10 +36,10 @@ typedef struct {
 enum { ENDS = 1, HAS_ENDED = 2, TIMES = 4 };
 
 static struct {
-  pthread_mutex_t lock; ///< of the next three, and of the state's ENDS
+  pthread_mutex_t lock; ///< of the next two, and of the state's ENDS
   pthread_t thread;
-  bool is_there; ///< also without pools: it was left in a write
   uint32_t pools; ///< that are judged
+  ws_au32_t is_there; ///< S also without pools: it was left in a write. Written with the lock
   ws_au32_t state; ///< S futex
   ws_au32_t tid; ///< S the thread's number
   ws_au64_t places; ///< S in the list, given so far
@@ -276,13 +276,13 @@ void ws_scribe_begin(const ws_settings_t *settings)
   pthread_mutex_lock(&own.lock);
   uint32_t state = ws_load_acquire(&own.state); // [edge LATE acquire] only its end
   // [edge LATE acq_rel] one that was left goes on, unless it has come to its end
-  if (own.is_there && own.pools == 0
+  if (ws_hint_load(&own.is_there) && own.pools == 0
       && (state & HAS_ENDED || !ws_cas_acq_rel(&own.state, &state, state - ENDS))) {
     pthread_join(own.thread, NULL);
-    own.is_there = false;
+    ws_hint_store(&own.is_there, 0);
   }
   own.pools++;
-  if (!own.is_there) {
+  if (!ws_hint_load(&own.is_there)) {
     const memory_t before = kept;
     kept = (memory_t){.place = ws_stat_load(&own.places), // it may get no CPU for some bursts
                       .calm_ns = ws_os_now_ns() + CALM_NS,
@@ -292,7 +292,7 @@ void ws_scribe_begin(const ws_settings_t *settings)
     ws_store_relaxed(&own.state, 0); // relaxed: there is no scribe
     ws_hint_store(&own.tid, 0);
     const int error = ws_os_thread_create(&own.thread, 0, WS_PATIENCE_NS, scribe, NULL);
-    own.is_there = error == 0;
+    ws_store_release(&own.is_there, error == 0); // [edge LATE release] the rings, the folder
     if (error)
       ws_warn(settings, "cannot create the thread that examines late bursts: %s", ws_os_refusal(error));
   }
@@ -313,7 +313,7 @@ static bool end_until(uint64_t until_ns)
     if (ws_os_futex_wait_until(&own.state, state, until_ns) == -ETIMEDOUT)
       return false;
   pthread_join(own.thread, NULL);
-  own.is_there = false;
+  ws_hint_store(&own.is_there, 0);
   return true;
 }
 
@@ -321,7 +321,7 @@ void ws_scribe_end(const ws_settings_t *settings)
 {
   pthread_mutex_lock(&own.lock);
   own.pools -= settings != NULL;
-  const bool is_last = own.is_there && (own.pools == 0 || !settings);
+  const bool is_last = ws_hint_load(&own.is_there) && (own.pools == 0 || !settings);
   const bool is_left = is_last && !end_until(settings ? ws_os_now_ns() + WS_SCRIBE_END_NS : 0);
   pthread_mutex_unlock(&own.lock);
   if (is_left)
@@ -336,7 +336,7 @@ void ws_scribe_widen(void)
   ws_cpuset_t more, has;
   if (ws_os_thread_cpus(0, &more) < 0 || pthread_mutex_trylock(&own.lock) != 0)
     return;
-  if (own.is_there && own.pools > 0
+  if (ws_hint_load(&own.is_there) && own.pools > 0 && ws_rings_are_own()
       && pthread_getaffinity_np(own.thread, sizeof(has.mask), (cpu_set_t *)has.mask) == 0
       && ws_os_cpuset_count(&more) > ws_os_cpuset_count(&has)) // else it follows its cpuset
     pthread_setaffinity_np(own.thread, sizeof(more.mask), (const cpu_set_t *)more.mask);
@@ -346,14 +346,15 @@ void ws_scribe_widen(void)
 void ws_scribe_forget(void)
 {
   pthread_mutex_init(&own.lock, NULL);
-  own.is_there = false;
+  ws_hint_store(&own.is_there, 0);
   own.pools = 0;
   kept = (memory_t){0};
 }
 
 int ws_scribe_copy(uint64_t key)
 {
-  if (!ws_rings_are_own() || !own.is_there || !ws_file_folder()[0]) // the child of a fork has neither
+  // [edge LATE acquire] the rings, the folder. The child of a fork has neither
+  if (!ws_load_acquire(&own.is_there) || !ws_rings_are_own() || !ws_file_folder()[0])
     return ENODATA;
   if (ws_stat_load(&own.asked) != key)
     ws_store_release(&own.asked, key); // [edge LATE release] only the key

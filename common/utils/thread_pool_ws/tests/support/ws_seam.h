@@ -36,6 +36,7 @@
   X(int, statfs, (const char *path, struct statfs *system), (path, system))                                  \
   V(ws_classes_plan, (struct ws_pool_s * pool, const int32_t *cpu), (pool, cpu))                             \
   X(int, ws_guard_create, (struct ws_pool_s * pool, uint64_t patience_ns), (pool, patience_ns))              \
+  X(const char *, ws_flight_copy, (uint64_t key), (key))                                                     \
   X(ws_decision_t, ws_decide, (const ws_snapshot_t *snapshot), (snapshot))                                   \
   X(bool, ws_may_spin, (const struct ws_pool_s *pool, uint32_t more), (pool, more))                          \
   X(int32_t, ws_os_cpu, (void), ())                                                                          \

@@ -92,6 +92,14 @@ TEST_CASE(workers_without_a_place_count)
   test_destroy(pool);
 }
 
+static uint32_t copies;
+
+static const char *ws_flight_copy_seam(uint64_t key)
+{
+  copies++;
+  return __real_ws_flight_copy(key);
+}
+
 TEST_CASE(requests_are_checked_and_answered)
 {
   static const struct {
@@ -136,6 +144,7 @@ TEST_CASE(requests_are_checked_and_answered)
     close(asker);
   }
   CU_ASSERT_EQUAL(test_warnings_with("deadline=auto"), 1); // the last row
+  CU_ASSERT_EQUAL(copies, 1); // not for what is refused anyway
   const int asker = lock_byte(WS_PAGE_ASKER);
   page->request = (ws_page_request_t){.number = 99, .what = WS_PAGE_CAP, .pool = pool->id + 1};
   look(pool);
@@ -428,4 +437,4 @@ TEST_CASE(the_lock_ends_with_the_process)
   }
 }
 
-TEST_MAIN_SEAMS("page", SEAM(ws_os_now_ns), SEAM(ws_guard_create))
+TEST_MAIN_SEAMS("page", SEAM(ws_os_now_ns), SEAM(ws_guard_create), SEAM(ws_flight_copy))
