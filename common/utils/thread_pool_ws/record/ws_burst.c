@@ -169,11 +169,11 @@ void ws_burst_note(const struct ws_pool_s *pool, ws_note_t kind, uint32_t small,
   }
   if (kind == WS_NOTE_UNPARK && address > RISEN_NS) // else its timer had woken it
     ws_hint_store(&ws_rings.wake_ns, ws_follow(ws_hint_load(&ws_rings.wake_ns), address, 32, 96));
-  const bool is_phase = span->in == WS_IN_PHASE && span->phase == small;
+  const bool is_phase = span->in == WS_IN_PHASE && span->phase == small && span->key == address >> 16;
   const bool joins =
       kind == WS_NOTE_JOINED && span->in == WS_IN_BURST && (address == 0 || address == span->group);
   if (ring->depth == 0 && kind == WS_NOTE_PHASE && !is_phase)
-    *span = (ws_span_t){.in = WS_IN_PHASE, .phase = small, .begin = now_ns};
+    *span = (ws_span_t){.in = WS_IN_PHASE, .phase = small, .key = address >> 16, .begin = now_ns};
   else if (ring->depth == 0 && (joins || (kind == WS_NOTE_PHASE_END && is_phase)))
     end_burst(ring, now_ns);
   if (kind == WS_NOTE_PHASE || kind == WS_NOTE_JOIN)
