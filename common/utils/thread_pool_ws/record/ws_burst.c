@@ -105,7 +105,7 @@ static bool add_to_last(ws_event_ring_t *ring, uint64_t group)
 }
 
 /// A push is an event, or counts in the last one. Outside tasks it also begins a burst, or belongs to one
-/// or to a phase.
+/// or to a phase, unless it is to no pool (ws_trace_run()).
 static void note_push(ws_event_ring_t *ring, const struct ws_pool_s *pool, uint64_t group, uintptr_t func)
 {
   ws_span_t *span = &ring->span;
@@ -113,12 +113,12 @@ static void note_push(ws_event_ring_t *ring, const struct ws_pool_s *pool, uint6
   const uint64_t now_ns = add_to_last(ring, group) ? 0 : ws_os_now_ns(); // 0: its burst has begun
   if (now_ns != 0)
     ws_ring_put(ring, now_ns, WS_NOTE_PUSH, 1, group);
-  if (ring->depth > 0)
+  if (ring->depth > 0 || !pool)
     return;
   if (WS_UNLIKELY(span->in == WS_IN_NOTHING))
     *span = (ws_span_t){.in = WS_IN_BURST, .key = func, .begin = now_ns};
   span->pushed++;
-  span->pool = pool ? pool->id : 0;
+  span->pool = pool->id;
   span->ledger = ws_ledger_of(pool);
   span->group = group;
 }

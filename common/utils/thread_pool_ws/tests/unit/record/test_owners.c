@@ -5,6 +5,7 @@
 #include <dirent.h>
 
 #include "../../../include/ws_ledger.h"
+#include "../../../include/ws_trace.h"
 #include "../../../include/ws_trace_slot.h"
 #include "../../../record/ws_flight.h"
 #include "../../../record/ws_rings.h"
@@ -326,6 +327,23 @@ TEST_CASE(a_phase_lasts_from_the_first_begin_in_its_slot)
     CU_ASSERT_EQUAL(late(pool), i == 0);
     ws_pool_destroy(pool);
   }
+}
+
+/// A task that the program runs itself neither begins a burst nor changes whose burst it is.
+TEST_CASE(a_task_without_a_pool_is_of_no_burst)
+{
+  ws_pool_t *pool = judged_pool(HOUR_NS);
+  ws_group_t group;
+  ws_trace_run(test_empty_task, NULL);
+  ws_hint_add(&ahead_ns, 2 * HOUR_NS);
+  one_burst(pool);
+  CU_ASSERT_EQUAL(late(pool), 0);
+  ws_group_init(&group, 1);
+  ws_pool_push(pool, (ws_task_t){.func = test_empty_task, .group = &group});
+  ws_trace_run(test_empty_task, NULL);
+  ws_group_wait(&group, pool);
+  CU_ASSERT_EQUAL(bursts(pool), 2);
+  ws_pool_destroy(pool);
 }
 
 TEST_MAIN_SEAMS("owners", SEAM(ws_os_used_ns), SEAM(ws_os_thread_cpu_ns), SEAM(ws_os_now_ns))
