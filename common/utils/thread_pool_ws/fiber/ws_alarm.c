@@ -154,12 +154,14 @@ void ws_alarm_trim(void)
   ws_fiber_process_t *process = &ws_fiber_process;
   pthread_mutex_lock(&process->alarm_lock);
   bool wakes = false;
+  int error = 0;
   if (process->trim_due_ns == 0 && start()) {
     process->trim_due_ns = ws_os_now_ns() + WS_STACK_IDLE_NS;
     wakes = shorten_sleep(process->trim_due_ns);
-    ws_service_serve(&process->alarm, 0);
+    error = ws_service_serve(&process->alarm, 0);
   }
   pthread_mutex_unlock(&process->alarm_lock);
   if (wakes)
     wake();
+  ws_service_warn("ws_alarm", NULL, error);
 }
