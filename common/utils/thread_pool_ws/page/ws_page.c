@@ -371,15 +371,15 @@ static void look(struct ws_pool_s *pool)
   memory->line[0] = '\0';
   memory->part.known.written_ns = now_ns;
   const char *why = memory->place < WS_PAGE_POOLS ? look_into(pool) : "it has room for 1024 pools";
-  const bool is_news = memory->is_unseen != (why != NULL);
-  if (is_news) {
-    own.head.unseen += why ? 1 : UINT32_MAX;
+  if (why)
     memcpy(own.head.unseen_name, memory->part.known.name, sizeof(own.head.unseen_name));
+  if (why || memory->is_unseen) {
+    own.head.unseen += (why != NULL) - (uint32_t)memory->is_unseen;
     put(0, &own.head, sizeof(own.head));
   }
   pthread_mutex_unlock(&own.mutex);
   memory->next_ns = now_ns + (why ? AGAIN_NS : WS_PAGE_NS);
-  if (why && is_news)
+  if (why && !memory->is_unseen)
     ws_warn(&pool->settings, "live=1: tpool-ws does not see pool %s: " FOLDER ": %s", memory->part.known.name,
             why);
   memory->is_unseen = why;

@@ -118,7 +118,7 @@ typedef struct {
   uint64_t pid; ///< in its namespace
   uint32_t pools; ///< parts from here on have no pool
   uint32_t unseen; ///< pools whose part is not written: no place is free, or there is no file for it
-  char unseen_name[64]; ///< of the last one
+  char unseen_name[64]; ///< of the one that has tried last
 } ws_page_head_t;
 
 typedef struct {
