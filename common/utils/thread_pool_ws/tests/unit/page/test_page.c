@@ -316,6 +316,30 @@ TEST_CASE(pools_share_a_page)
   CU_ASSERT_PTR_NULL(path(0));
 }
 
+/// One pool in all places, and once more: it has no part, until a place is free.
+TEST_CASE(a_place_that_becomes_free_is_taken)
+{
+  static ws_live_t live[WS_PAGE_POOLS];
+  ws_pool_t *pool = live_pool(1);
+  const ws_page_t *page = map();
+  for (uint32_t i = 0; i < WS_PAGE_POOLS; i++) {
+    live[i] = pool->live;
+    ws_page_begin(pool);
+  }
+  const ws_live_t further = pool->live;
+  for (uint32_t i = 0; i < WS_PAGE_POOLS; i++) {
+    look_again(pool);
+    CU_ASSERT_EQUAL(page->head.unseen, i == 0);
+    CU_ASSERT_EQUAL(test_warnings_with("it has room for 1024 pools"), 1);
+    pool->live = live[(i + 7) % WS_PAGE_POOLS];
+    ws_page_end(pool);
+    pool->live = further;
+  }
+  CU_ASSERT_EQUAL(page->part[7].known.id, pool->id);
+  test_destroy(pool);
+  CU_ASSERT_PTR_NULL(path(0));
+}
+
 /// The program closes all its files, and opens others: the page's number is not written to, and close() of
 /// the page's own file does not lose its lock.
 TEST_CASE(a_program_may_close_everything)
