@@ -301,11 +301,10 @@ static bool write_part(const struct ws_pool_s *pool, struct ws_page_memory_s *me
     part->worker[i].cpu = (int32_t)ws_hint_load(&pool->worker[i]->seen_cpu) - 1;
   }
   const size_t at = offsetof(ws_page_t, part[memory->place]);
-  const uint32_t even = part->sequence + 2;
   part->sequence++; // odd, in the part, too
-  const bool is_put = put(at, part, sizeof(even)) && put(at, part, sizeof(*part));
-  part->sequence = even;
-  return is_put && put(at, part, sizeof(even));
+  const bool is_put = put(at, part, sizeof(part->sequence)) && put(at, part, sizeof(*part));
+  part->sequence++;
+  return is_put && put(at, part, sizeof(part->sequence));
 }
 
 /// If the program that holds the pool is gone, set back what it has changed; else answer a new request. One
