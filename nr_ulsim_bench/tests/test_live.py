@@ -271,7 +271,7 @@ def test_top_tells_pools_apart_and_says_since_when(world, tool, monkeypatch):
     assert status == 0 and f' {PID}, pool L1 "é\\ (1)\n' in said and f" {PID}, pool gnb[2J (2)\n" in said
     assert "4 of 500 since the pool began: no CPU 4\n" in said and "version 9" in said
     assert "3 threads, for whose events there was no room\n" in said
-    assert f" {PID}: its page has no room for 3 more pools, such as resampler\n" in said
+    assert f" {PID}: 3 more pools, such as resampler, are not shown: its log has the reason\n" in said
     with monkeypatch.context() as patch:
         patch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
         tool("top", "--once", "--json")

@@ -28,7 +28,8 @@ typedef struct {
   enum { WS_IN_NOTHING, WS_IN_BURST, WS_IN_PHASE } in;
   uint32_t phase; ///< which
   bool has_note; ///< of what its thread had used at the begin
-  uint64_t pool, pushed, key, group, begin; ///< pushed: tasks; key: what bursts of one kind share
+  /// pushed: tasks; key: what bursts of one kind share, or frame and slot of a phase
+  uint64_t pool, pushed, key, group, begin;
   struct ws_ledger_room_s *ledger; ///< the pool's: of the last push
 } ws_span_t;
 
