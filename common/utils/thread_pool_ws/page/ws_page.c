@@ -127,6 +127,7 @@ static void make_page(uint64_t number)
   if (low < 0)
     return;
   own.file = fcntl(low, F_DUPFD_CLOEXEC, FILE_MIN);
+  const int error = errno; // of what has failed
   fstat(low, &own.identity);
   close(low);
   if (own.lock && own.file >= 0)
@@ -134,6 +135,7 @@ static void make_page(uint64_t number)
   unlink(own.path);
   close(own.file);
   ws_held_file_let_go(&own.lock);
+  errno = error;
 }
 
 /// Make the file, if there is none, and room in it for the part.

@@ -196,9 +196,18 @@ static int with_less_room(void *unused)
   return wrong + 4 * (test_warnings_with("tpool-ws does not see pool shown: /dev/shm: File too large") != 1);
 }
 
-TEST_CASE(a_small_limit_of_file_sizes_is_a_warning)
+/// The page's descriptor would be above the limit.
+static int with_few_files(void *unused)
+{
+  setrlimit(RLIMIT_NOFILE, &(struct rlimit){100, 100});
+  test_destroy(live_pool(1));
+  return test_warnings_with("shown: /dev/shm: Invalid argument") != 1;
+}
+
+TEST_CASE(a_small_limit_is_a_warning)
 {
   CU_ASSERT_EQUAL(test_in_child(with_less_room, NULL), 0);
+  CU_ASSERT_EQUAL(test_in_child(with_few_files, NULL), 0);
 }
 
 static int statfs_seam(const char *folder, struct statfs *system)
