@@ -394,8 +394,10 @@ static void look(struct ws_pool_s *pool)
 
 void ws_page_begin(struct ws_pool_s *pool)
 {
-  struct ws_page_memory_s *memory =
-      pool->settings.live && pool->workers > 0 ? calloc(1, sizeof(*memory)) : NULL;
+  const bool has_page = pool->settings.live && pool->workers > 0;
+  struct ws_page_memory_s *memory = has_page ? calloc(1, sizeof(*memory)) : NULL;
+  if (has_page && !memory)
+    ws_warn(&pool->settings, "live=1: tpool-ws does not see pool %s: no memory", pool->settings.name);
   if (!memory)
     return;
   memory->part.known.id = pool->id;

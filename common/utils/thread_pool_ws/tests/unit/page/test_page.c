@@ -92,6 +92,23 @@ TEST_CASE(workers_without_a_place_count)
   test_destroy(pool);
 }
 
+static void *calloc_seam(size_t count, size_t bytes)
+{
+  return NULL;
+}
+
+/// Before the tests that judge a pool, whose ledgers stay.
+TEST_CASE(a_lack_of_memory_is_a_warning)
+{
+  ws_settings_t settings = test_settings(1);
+  settings.live = settings.report = true;
+  seam.calloc = calloc_seam;
+  ws_pool_t *pool = test_create(&settings);
+  seam.calloc = NULL;
+  CU_ASSERT_EQUAL(test_warnings_with("are not judged") + test_warnings_with("tpool-ws does not see pool"), 2);
+  test_destroy(pool);
+}
+
 static uint32_t copies;
 
 static const char *ws_flight_copy_seam(uint64_t key)
