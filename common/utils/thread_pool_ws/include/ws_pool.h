@@ -18,7 +18,7 @@
 ///
 /// Any number of pools may exist at once; any thread may push to any of them.
 /// A function with an error code returns -EINVAL when the pool, or a pointer that it needs, is NULL.
-/// A function without one requires a pool that is not NULL.
+/// A function without one does nothing then, unless its text names another meaning of NULL.
 ///
 /// After fork() the child may create pools of its own, and may call exit(). The pools of the parent have no
 /// threads in the child (ws_pool_is_lost()): there a push, a wait for the pool, a cancel that waits and a
