@@ -7,7 +7,7 @@
 #include "ws_wake.h"
 
 #define WITHIN_NS_MAX 100000000u
-/// A burst whose time is not known or over is expected for so long.
+/// A burst whose time is over, or a mistake, is expected for so long.
 #define AT_ONCE_NS 1000000u
 /// A later time is taken for a mistake of the caller: the burst may come at once.
 #define AHEAD_NS_MAX UINT64_C(1000000000)
@@ -53,14 +53,12 @@ void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns)
 
 void ws_pool_prewake_at(ws_pool_t *pool, uint32_t workers, uint64_t at_ns)
 {
-  if (!begin(pool, workers, at_ns))
-    return;
   const uint64_t now_ns = ws_os_now_ns();
-  if (at_ns > now_ns && at_ns - now_ns <= AHEAD_NS_MAX) {
+  if (at_ns <= now_ns || at_ns - now_ns > AHEAD_NS_MAX) {
+    ws_pool_prewake(pool, workers, AT_ONCE_NS);
+  } else if (begin(pool, workers, at_ns)) {
     ws_prewake_expect(pool, at_ns);
     call_workers(pool, workers);
-  } else {
-    announce(pool, workers, now_ns, now_ns + AT_ONCE_NS);
   }
 }
 
