@@ -294,6 +294,15 @@ def cpuset(system: System) -> Cpus:
     return next(filter(None, found), system.online())
 
 
+def unbalanced(system: System) -> Cpus:
+    """Over which the kernel spreads no threads: isolated ones, or all of a control group that is a partition
+    (CRI-O's cpu-load-balancing.crio.io: disable)."""
+    folders = [*groups(system, "cpuset")]
+    kinds = {system.text(f"{folder}/cpuset.cpus.partition") for folder in folders}
+    of_v1 = {system.text(f"{folder}/cpuset.sched_load_balance") for folder in folders} - {None}
+    return isolated(system) | (cpuset(system) if "isolated" in kinds or of_v1 == {"0"} else NO_CPUS)
+
+
 def groups_above(system: System) -> bool:
     """Whether a namespace may hide control groups above those that are visible."""
     with contextlib.suppress(OSError):

@@ -27,6 +27,26 @@ def test_lists_are_read_as_they_are_written(cpus):
     assert parse_cpus(format_cpus(cpus)) == cpus and parse_cpus("0-3,8") == {0, 1, 2, 3, 8}
 
 
+GROUP = "/sys/fs/cgroup"
+CPUSETS = {"/proc/self/cgroup": "2:cpuset:/gnb\n"}
+CPUSETS |= {"/proc/self/mountinfo": f"30 20 0:1 / {GROUP} rw - cgroup cgroup rw,cpuset\n"}
+
+
+@pytest.mark.parametrize(
+    "files, cpus",
+    [
+        ({f"{GROUP}/user.slice/cpuset.cpus.partition": "isolated\n"}, {2, 3}),
+        ({f"{GROUP}/user.slice/cpuset.cpus.partition": "isolated invalid (Parent is no root)\n"}, {2}),
+        (CPUSETS | {f"{GROUP}{name}/cpuset.sched_load_balance": "0" for name in ("", "/gnb")}, {2, 3}),
+        (CPUSETS | {f"{GROUP}/cpuset.sched_load_balance": "1", f"{GROUP}/gnb/cpuset.sched_load_balance": "0"}, {2}),
+    ],
+)  # fmt: skip
+def test_a_partition_is_isolated_as_by_boot_parameter(tmp_path, files, cpus):
+    sets = {f"{GROUP}/{name}": "3\n" for name in ("user.slice/cpuset.cpus.effective", "gnb/cpuset.cpus")}
+    system = machine_tree.tuned(tmp_path, {f"{CPU}/isolated": "2\n"} | sets | files)
+    assert facts.unbalanced(system) == cpus
+
+
 @pytest.mark.parametrize("listed", ["0-1\n", None], ids=["counted anew, as by lxcfs", "hidden"])
 def test_cpus_that_this_process_may_use_are_online(monkeypatch, listed):
     monkeypatch.setattr(System, "text", lambda system, name: listed)

@@ -56,7 +56,7 @@ class Layout:
     def __init__(self, system: System, asked: int) -> None:
         self.system, self.asked, self.card = system, asked, card_of(system)
         mask, bound, cpuset = system.affinity(), quota(system), facts.cpuset(system) & system.online()
-        self.isolated = facts.isolated(system) & cpuset  # masks lack them, but threads can be pinned there
+        self.isolated = facts.unbalanced(system) & cpuset  # masks lack them, but threads can be pinned there
         # Started on isolated CPUs only: the rest is kept off them, if the set has others.
         self.usable = mask & system.online() | (cpuset if mask <= self.isolated else self.isolated)
         # That of the card, or else the one with most CPUs, which are isolated if any are.

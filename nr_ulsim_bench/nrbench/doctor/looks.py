@@ -90,7 +90,7 @@ def load(target: Target) -> Seen:
 
 def affinity_mask(target: Target) -> Seen:
     """The kernel does not balance over isolated CPUs."""
-    isolated, mask = facts.isolated(target.system), target.system.affinity() & target.system.online()
+    isolated, mask = facts.unbalanced(target.system), target.system.affinity() & target.system.online()
     if len(target.cpus & isolated) < 2:
         return good(format_cpus(mask))
     level, pins = bad if mask <= isolated else note, ",".join(map(str, sorted(target.cpus)))

@@ -141,6 +141,11 @@ def picture(watch: Watch, columns: int | None = None, with_workers: bool = True)
             for first, part in zip((name, *[""] * len(parts)), parts):
                 yield f"  {first.ljust(NAMES - 2)}{part}"
         yield from _workers(row) if with_workers else ()
+    yield from _missing(watch)
+
+
+def _missing(watch: Watch) -> Iterator[str]:
+    """Why it has no more rows."""
     for page in watch.pages:
         hidden, name = page.hidden
         if hidden:
@@ -200,7 +205,7 @@ def run(pid: int | None, as_json: bool, once: bool) -> int:
     if as_json:  # in UTF-8, whatever the terminal has
         sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
     watch.look()
-    first = watch.rows
+    first, missing = watch.rows, list[str]()
     with screen:
         while True:
             time.sleep(EVERY_S)
@@ -208,6 +213,10 @@ def run(pid: int | None, as_json: bool, once: bool) -> int:
             if once:
                 watch.rows = watch.rows or first  # the process has ended meanwhile
             if as_json:
+                before, missing = missing, [*_missing(watch)]
+                for line in missing:
+                    if line not in before:
+                        print(line, file=sys.stderr)
                 print(json_text([row.json() for row in watch.rows]), flush=True)
             else:
                 screen.show(watch)

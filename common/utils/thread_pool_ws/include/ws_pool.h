@@ -18,7 +18,7 @@
 ///
 /// Any number of pools may exist at once; any thread may push to any of them.
 /// A function with an error code returns -EINVAL when the pool, or a pointer that it needs, is NULL.
-/// A function without one requires a pool that is not NULL.
+/// A function without one does nothing then, unless its text names another meaning of NULL.
 ///
 /// After fork() the child may create pools of its own, and may call exit(). The pools of the parent have no
 /// threads in the child (ws_pool_is_lost()): there a push, a wait for the pool, a cancel that waits and a
@@ -429,8 +429,8 @@ void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns);
 /// sleeps again and sets a timer for shortly before the burst.
 /// @param workers  number of workers to wake now, as for ws_pool_prewake(). Any other worker that goes to
 ///                 sleep before @p at_ns may set a timer, too
-/// @param at_ns    CLOCK_MONOTONIC; a time in the past, or more than a second away, means now: the workers
-///                 that wake do not spin for the burst
+/// @param at_ns    CLOCK_MONOTONIC; a time in the past, or more than a second away, means now: the call is
+///                 ws_pool_prewake() for a millisecond
 /// Otherwise as ws_pool_prewake(). Works in every mode; the predictor learns from it only if it means now.
 void ws_pool_prewake_at(ws_pool_t *pool, uint32_t workers, uint64_t at_ns);
 

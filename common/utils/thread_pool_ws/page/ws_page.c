@@ -127,6 +127,7 @@ static void make_page(uint64_t number)
   if (low < 0)
     return;
   own.file = fcntl(low, F_DUPFD_CLOEXEC, FILE_MIN);
+  const int error = errno; // of what has failed
   fstat(low, &own.identity);
   close(low);
   if (own.lock && own.file >= 0)
@@ -134,6 +135,7 @@ static void make_page(uint64_t number)
   unlink(own.path);
   close(own.file);
   ws_held_file_let_go(&own.lock);
+  errno = error;
 }
 
 /// Make the file, if there is none, and room in it for the part.
@@ -394,8 +396,10 @@ static void look(struct ws_pool_s *pool)
 
 void ws_page_begin(struct ws_pool_s *pool)
 {
-  struct ws_page_memory_s *memory =
-      pool->settings.live && pool->workers > 0 ? calloc(1, sizeof(*memory)) : NULL;
+  const bool has_page = pool->settings.live && pool->workers > 0;
+  struct ws_page_memory_s *memory = has_page ? calloc(1, sizeof(*memory)) : NULL;
+  if (has_page && !memory)
+    ws_warn(&pool->settings, "live=1: tpool-ws does not see pool %s: no memory", pool->settings.name);
   if (!memory)
     return;
   memory->part.known.id = pool->id;

@@ -131,8 +131,8 @@ typedef struct {
 struct ws_pool_s;
 
 /// @brief Give the pool, whose workers exist, its part of the page; with the first one, make the page. If
-/// that fails, a warning names the reason, the pool runs without, and its guard tries again. Without
-/// settings.live, workers, or memory for what the guard remembers, nothing happens.
+/// that fails, a warning names the reason, the pool runs without, and its guard tries again, unless there is
+/// no memory for what the guard remembers. Without settings.live or workers nothing happens.
 void ws_page_begin(struct ws_pool_s *pool);
 
 /// @brief The threads of the pool have ended: its part is free. With the last one the page is removed.

@@ -173,7 +173,7 @@ static void follow(ws_predict_t *model, uint32_t index, uint64_t at_ns)
 /// @return it; -1 = the arrival is a stray
 static ws_arrived_t match(ws_predict_t *model, uint64_t at_ns)
 {
-  ws_predict_expire(model, at_ns);
+  const uint32_t absent = ws_predict_expire(model, at_ns);
   uint32_t nearest = 0;
   double error_ns = HUGE_VAL;
   for (uint32_t i = 0; i < model->phases; i++) {
@@ -188,11 +188,11 @@ static ws_arrived_t match(ws_predict_t *model, uint64_t at_ns)
     ws_mean_follow(&model->stray, 1);
     ws_mean_follow(&model->surprise, 1);
     model->last_phase = model->phases;
-    return (ws_arrived_t){.phase = -1};
+    return (ws_arrived_t){.phase = -1, .absent = absent};
   }
   ws_window_add(&model->phase[nearest].errors, (int64_t)error_ns);
   follow(model, nearest, at_ns);
-  return (ws_arrived_t){.phase = (int32_t)nearest, .error_ns = (int64_t)error_ns};
+  return (ws_arrived_t){(int32_t)nearest, absent, (int64_t)error_ns};
 }
 
 ws_arrived_t ws_predict_arrival(ws_predict_t *model, uint64_t at_ns)

@@ -71,6 +71,7 @@ typedef struct {
 /// What an arrival was.
 typedef struct {
   int32_t phase; ///< -1 = not expected
+  uint32_t absent; ///< expected ones before it that have not come
   int64_t error_ns; ///< it came so much after the prediction
 } ws_arrived_t;
 

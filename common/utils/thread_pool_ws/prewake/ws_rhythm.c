@@ -127,6 +127,7 @@ void ws_rhythm_update(struct ws_pool_s *pool, uint64_t now_ns)
       outlook->arrived.phase = -1;
     }
     outlook->expected_bursts += outlook->arrived.phase >= 0;
+    outlook->absent_bursts += outlook->arrived.absent;
     ws_stat_store(&shared->sleep_ns_min, ws_predict_gap_min_ns(model) / 4);
   }
   const uint32_t absent = ws_predict_expire(model, now_ns);

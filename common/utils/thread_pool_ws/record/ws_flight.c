@@ -44,8 +44,10 @@ static bool begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_settings
 void ws_flight_begin(struct ws_pool_s *pool)
 {
   const ws_settings_t *settings = &pool->settings;
-  if (settings->deadline_ns != 0 || settings->report || settings->record[0])
-    begin(pool, settings->deadline_ns, true);
+  const bool asks = settings->deadline_ns != 0 || settings->report || settings->record[0];
+  if (asks && !begin(pool, settings->deadline_ns, true))
+    ws_warn(settings, "deadline, record, report: no memory; bursts of pool %s are not judged",
+            settings->name);
 }
 
 static ws_au32_t is_over; ///< S 1 = the library is unloaded, or the process ends

@@ -15,8 +15,7 @@
 #include "../pool/ws_types.h" // IWYU pragma: export
 
 /// @brief The pool is made: if its settings ask for the record, the ledger or a report, its events go to the
-/// rings from now on, and its bursts are judged. What fails is a warning, but for a lack of memory, and the
-/// pool runs without.
+/// rings from now on, and its bursts are judged. What fails is a warning, and the pool runs without.
 void ws_flight_begin(struct ws_pool_s *pool);
 
 /// @brief The pool ends, or was not made.

@@ -7,16 +7,23 @@
 #include "ws_wake.h"
 
 #define WITHIN_NS_MAX 100000000u
-/// A burst whose time is not known or over is expected for so long.
+/// A burst whose time is over, or a mistake, is expected for so long.
 #define AT_ONCE_NS 1000000u
 /// A later time is taken for a mistake of the caller: the burst may come at once.
 #define AHEAD_NS_MAX UINT64_C(1000000000)
 
+/// Record a hint. @return whether it has an effect
+static bool begin(const struct ws_pool_s *pool, uint32_t workers, uint64_t at_ns)
+{
+  if (!pool || ws_is_lost(pool)) // lost: the numbers of its threads are those of the parent's
+    return false;
+  ws_traced_hint(pool, workers, at_ns);
+  return true;
+}
+
 /// Wake workers until @p workers search, or as many are awake as may be.
 static void call_workers(struct ws_pool_s *pool, uint32_t workers)
 {
-  if (ws_is_lost(pool)) // the numbers of its threads are those of the parent's
-    return;
   const ws_here_t here = ws_here_known(pool);
   ws_note_outside(pool, here); // the thread that announces will push
   ws_snapshot_t snapshot = ws_snapshot(pool, WS_TRIGGER_HINT);
@@ -34,10 +41,11 @@ static void announce(struct ws_pool_s *pool, uint32_t workers, uint64_t now_ns, 
 
 void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns)
 {
+  if (!begin(pool, workers, 0))
+    return;
   ws_sleep_pool_t *shared = ws_sleep_pool(pool);
   const uint64_t now_ns = ws_os_now_ns();
   const uint64_t until_ns = now_ns + (within_ns < WITHIN_NS_MAX ? within_ns : WITHIN_NS_MAX);
-  ws_traced_hint(pool, workers, 0);
   if (until_ns > ws_hint_load(&shared->announced_ns)) // of two hints at once one may get lost
     ws_hint_store(&shared->announced_ns, until_ns);
   announce(pool, workers, now_ns, until_ns);
@@ -46,18 +54,18 @@ void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns)
 void ws_pool_prewake_at(ws_pool_t *pool, uint32_t workers, uint64_t at_ns)
 {
   const uint64_t now_ns = ws_os_now_ns();
-  ws_traced_hint(pool, workers, at_ns);
-  if (at_ns > now_ns && at_ns - now_ns <= AHEAD_NS_MAX) {
+  if (at_ns <= now_ns || at_ns - now_ns > AHEAD_NS_MAX) {
+    ws_pool_prewake(pool, workers, AT_ONCE_NS);
+  } else if (begin(pool, workers, at_ns)) {
     ws_prewake_expect(pool, at_ns);
     call_workers(pool, workers);
-  } else {
-    announce(pool, workers, now_ns, now_ns + AT_ONCE_NS);
   }
 }
 
 void ws_pool_phase_begin(ws_pool_t *pool, uint32_t workers)
 {
-  ws_traced_hint(pool, workers, 0);
+  if (!begin(pool, workers, 0))
+    return;
   ws_hint_add(&ws_sleep_pool(pool)->phases, 1);
   const uint64_t now_ns = ws_os_now_ns();
   announce(pool, workers, now_ns, now_ns + WITHIN_NS_MAX);
@@ -65,7 +73,6 @@ void ws_pool_phase_begin(ws_pool_t *pool, uint32_t workers)
 
 void ws_pool_phase_end(ws_pool_t *pool)
 {
-  ws_sleep_pool_t *shared = ws_sleep_pool(pool);
-  if (ws_hint_add(&shared->phases, 0u - 1) == 0)
-    ws_hint_add(&shared->phases, 1); // a surplus end is undone
+  if (pool && ws_hint_add(&ws_sleep_pool(pool)->phases, 0u - 1) == 0)
+    ws_hint_add(&ws_sleep_pool(pool)->phases, 1); // a surplus end is undone
 }

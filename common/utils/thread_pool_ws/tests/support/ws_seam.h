@@ -24,6 +24,7 @@
 
 /// X(type of the result, name, parameters, arguments), V(name, parameters, arguments): without a result
 #define WS_SEAM_CORE(X, V)                                                                                   \
+  X(void *, calloc, (size_t count, size_t bytes), (count, bytes))                                            \
   X(int, flock, (int file, int what), (file, what))                                                          \
   X(unsigned long, getauxval, (unsigned long type), (type))                                                  \
   X(int, pthread_create, (pthread_t * thread, const pthread_attr_t *attr, void *(*body)(void *), void *arg), \

@@ -81,7 +81,7 @@ void world_begin(ws_spin_t spin)
   world_pool.prewake = &world_prewake;
   world_worker.prewake = &world_worker_prewake;
   ws_settings_default(&world_pool.settings);
-  world_pool.id = 1;
+  world_pool.id = UINT64_MAX; // that of no pool whose lane the thread has had in another test
   world_pool.workers = world_pool.tasks.mask_words = 1;
   world_pool.cpus = 4;
   ws_store_relaxed(&ws_sleep_pool(&world_pool)->spin_cpus, world_pool.cpus);

@@ -50,6 +50,10 @@ TEST_CASE(pools_that_are_null)
   INVALID(ws_pool_stop(NULL, WS_STOP_DRAIN));
   INVALID(ws_pool_set_spin(NULL, WS_SPIN_OFF, 0));
   INVALID(ws_pool_set_spin_cpu_max(NULL, 1));
+  ws_pool_prewake(NULL, 1, 1);
+  ws_pool_prewake_at(NULL, 1, UINT64_MAX);
+  ws_pool_phase_begin(NULL, 1);
+  ws_pool_phase_end(NULL);
   ws_pool_hold(NULL);
   ws_pool_release(NULL);
 }

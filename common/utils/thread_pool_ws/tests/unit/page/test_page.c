@@ -104,6 +104,23 @@ TEST_CASE(workers_without_a_place_count)
   test_destroy(pool);
 }
 
+static void *calloc_seam(size_t count, size_t bytes)
+{
+  return NULL;
+}
+
+/// Before the tests that judge a pool, whose ledgers stay.
+TEST_CASE(a_lack_of_memory_is_a_warning)
+{
+  ws_settings_t settings = test_settings(1);
+  settings.live = settings.report = true;
+  seam.calloc = calloc_seam;
+  ws_pool_t *pool = test_create(&settings);
+  seam.calloc = NULL;
+  CU_ASSERT_EQUAL(test_warnings_with("are not judged") + test_warnings_with("tpool-ws does not see pool"), 2);
+  test_destroy(pool);
+}
+
 static uint32_t copies;
 
 static const char *ws_flight_copy_seam(uint64_t key)
@@ -208,9 +225,18 @@ static int with_less_room(void *unused)
   return wrong + 4 * (test_warnings_with("tpool-ws does not see pool shown: /dev/shm: File too large") != 1);
 }
 
-TEST_CASE(a_small_limit_of_file_sizes_is_a_warning)
+/// The page's descriptor would be above the limit.
+static int with_few_files(void *unused)
+{
+  setrlimit(RLIMIT_NOFILE, &(struct rlimit){100, 100});
+  test_destroy(live_pool(1));
+  return test_warnings_with("shown: /dev/shm: Invalid argument") != 1;
+}
+
+TEST_CASE(a_small_limit_is_a_warning)
 {
   CU_ASSERT_EQUAL(test_in_child(with_less_room, NULL), 0);
+  CU_ASSERT_EQUAL(test_in_child(with_few_files, NULL), 0);
 }
 
 static int statfs_seam(const char *folder, struct statfs *system)

@@ -310,6 +310,11 @@ TEST_CASE(each_phase_has_its_takers)
   CU_ASSERT_TRUE(prewake.rhythm.outlook.arrived.phase >= 0); // the last burst: of three takers
   CU_ASSERT_EQUAL(takers_of_phase((uint32_t)prewake.rhythm.outlook.arrived.phase), 33);
   CU_ASSERT_EQUAL(takers_of_phase(1 - (uint32_t)prewake.rhythm.outlook.arrived.phase), 11);
+  const uint64_t absent = prewake.rhythm.outlook.absent_bursts;
+  at_ns += 5 * 4 * PERIOD_NS; // and no worker has looked meanwhile
+  arrives(at_ns);
+  ws_rhythm_update(&pool, at_ns + 1000);
+  CU_ASSERT_EQUAL(prewake.rhythm.outlook.absent_bursts - absent, 5 + 4);
 }
 
 TEST_MAIN("arrival")

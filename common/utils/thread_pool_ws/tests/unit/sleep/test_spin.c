@@ -73,6 +73,11 @@ TEST_CASE(until_the_time_announced)
   CU_ASSERT_TRUE(world_about(world_spun_in(SLOT_NS), 200 * US));
   ws_pool_prewake(&world_pool, 1, 200 * US);
   CU_ASSERT_TRUE(world_about(world_spun_in(100 * US), 100 * US));
+  for (uint32_t mistaken = 0; mistaken < 2; mistaken++) { // the burst may come at once
+    world_spun_in(20 * MS);
+    ws_pool_prewake_at(&world_pool, 1, mistaken ? UINT64_MAX : world.now_ns);
+    CU_ASSERT_TRUE(world_about(world_spun_in(SLOT_NS), SLOT_NS));
+  }
 }
 
 /// After each burst it looks for what follows, unless nothing ever does.
