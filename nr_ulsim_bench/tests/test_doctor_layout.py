@@ -50,7 +50,7 @@ SET |= {"/proc/self/mountinfo": machine_tree.TUNED["/proc/self/mountinfo"]}
 SET |= {"/sys/fs/cgroup/cpuset.cpus.effective": "2-7\n"}
 MACHINES = {  # with the number of workers that is asked for
     "dpdk": (DPDK, 4),
-    "far": (DPDK | {f"{CPU}/isolated": "2-7"}, 2),
+    "far": (DPDK | {f"{CPU}/isolated": "2-7,12"}, 2),
     "set": (SET, 6),
     "laptop": (LAPTOP, 3),
     "server": (SERVER, 8),
