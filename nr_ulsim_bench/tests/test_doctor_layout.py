@@ -82,6 +82,11 @@ def test_threads_that_may_run_on_isolated_cpus_only_are_pinned(tmp_path, cpuset,
     assert {f"--thread-pool {workers}", f"CPUAffinity={rest}"} <= lines
 
 
+def test_a_mask_counts_as_a_set_where_no_control_group_is_visible(tmp_path):
+    machine_tree.write(tmp_path, {name: text for name, text in SET.items() if "cgroup" not in name})
+    assert Layout(System(tmp_path), 4).lines()[0].line == "--thread-pool -1,-1,-1,-1"
+
+
 def test_a_layout_of_this_machine():
     done = doctor("--layout", 2)
     assert done.exit_code == 0 and done.output.count("--thread-pool ") == 1

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from nrbench import facts
 from nrbench.doctor.target import Target
 from nrbench.facts import NO_CPUS
-from nrbench.system import Cpus, System, format_cpus, quota
+from nrbench.system import Cpus, System, format_cpus, groups, quota
 
 OWN = 2  # cores beside those of the workers: of the RU's thread, and of the two threads of the L1, or 3
 RU_POOL_MAX = 8  # entries of OAI's list tp_cores
@@ -74,7 +74,9 @@ class Layout:
         self.cores: list[Cpus] = nodes.get(self.node, good)
         # None: there is none, or it does not limit these CPUs.
         self.quota_cpus = bound.cpus if bound and bound.cpus < len(self.usable) else None
-        self.is_set = cpuset < system.online()
+        # Where no control group is visible, as in a sandbox, a mask that lacks CPUs counts as a set.
+        hides = mask < system.online() - self.isolated and not any(groups(system, "cpuset"))
+        self.is_set = hides or cpuset < system.online()
         self.is_pinned = (
             self.quota_cpus is None and len(self.cores) > OWN and not (self.is_set and not self.isolated)
         )
