@@ -50,7 +50,7 @@ SET |= {"/proc/self/mountinfo": machine_tree.TUNED["/proc/self/mountinfo"]}
 SET |= {"/sys/fs/cgroup/cpuset.cpus.effective": "2-7\n"}
 MACHINES = {  # with the number of workers that is asked for
     "dpdk": (DPDK, 4),
-    "far": (DPDK | {f"{CPU}/isolated": "2-7"}, 2),
+    "far": (DPDK | {f"{CPU}/isolated": "2-7,12"}, 2),
     "set": (SET, 6),
     "laptop": (LAPTOP, 3),
     "server": (SERVER, 8),
@@ -80,6 +80,11 @@ def test_threads_that_may_run_on_isolated_cpus_only_are_pinned(tmp_path, cpuset,
     machine_tree.write(tmp_path, files)
     lines = {line.line for line in Layout(System(tmp_path), 2).lines()}
     assert {f"--thread-pool {workers}", f"CPUAffinity={rest}"} <= lines
+
+
+def test_a_mask_counts_as_a_set_where_no_control_group_is_visible(tmp_path):
+    machine_tree.write(tmp_path, {name: text for name, text in SET.items() if "cgroup" not in name})
+    assert Layout(System(tmp_path), 4).lines()[0].line == "--thread-pool -1,-1,-1,-1"
 
 
 def test_a_layout_of_this_machine():

@@ -27,7 +27,7 @@ def test_lists_are_read_as_they_are_written(cpus):
     assert parse_cpus(format_cpus(cpus)) == cpus and parse_cpus("0-3,8") == {0, 1, 2, 3, 8}
 
 
-GROUP = "/sys/fs/cgroup"
+GROUP, BALANCED = "/sys/fs/cgroup", "/sys/fs/cgroup/gnb/cpuset.sched_load_balance"
 CPUSETS = {"/proc/self/cgroup": "2:cpuset:/gnb\n"}
 CPUSETS |= {"/proc/self/mountinfo": f"30 20 0:1 / {GROUP} rw - cgroup cgroup rw,cpuset\n"}
 
@@ -37,10 +37,10 @@ CPUSETS |= {"/proc/self/mountinfo": f"30 20 0:1 / {GROUP} rw - cgroup cgroup rw,
     [
         ({f"{GROUP}/user.slice/cpuset.cpus.partition": "isolated\n"}, {2, 3}),
         ({f"{GROUP}/user.slice/cpuset.cpus.partition": "isolated invalid (Parent is no root)\n"}, {2}),
-        (CPUSETS | {f"{GROUP}{name}/cpuset.sched_load_balance": "0" for name in ("", "/gnb")}, {2, 3}),
-        (CPUSETS | {f"{GROUP}/cpuset.sched_load_balance": "1", f"{GROUP}/gnb/cpuset.sched_load_balance": "0"}, {2}),
+        (CPUSETS | {BALANCED: "0", f"{GROUP}/cpuset.sched_load_balance": "0"}, {2, 3}),
+        (CPUSETS | {BALANCED: "0", f"{GROUP}/cpuset.sched_load_balance": "1"}, {2}),
     ],
-)  # fmt: skip
+)
 def test_a_partition_is_isolated_as_by_boot_parameter(tmp_path, files, cpus):
     sets = {f"{GROUP}/{name}": "3\n" for name in ("user.slice/cpuset.cpus.effective", "gnb/cpuset.cpus")}
     system = machine_tree.tuned(tmp_path, {f"{CPU}/isolated": "2\n"} | sets | files)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from nrbench import facts
 from nrbench.doctor.target import Target
 from nrbench.facts import NO_CPUS
-from nrbench.system import Cpus, System, format_cpus, quota
+from nrbench.system import Cpus, System, format_cpus, groups, quota
 
 OWN = 2  # cores beside those of the workers: of the RU's thread, and of the two threads of the L1, or 3
 RU_POOL_MAX = 8  # entries of OAI's list tp_cores
@@ -59,23 +59,24 @@ class Layout:
         self.isolated = facts.unbalanced(system) & cpuset  # masks lack them, but threads can be pinned there
         # Started on isolated CPUs only: the rest is kept off them, if the set has others.
         self.usable = mask & system.online() | (cpuset if mask <= self.isolated else self.isolated)
-        # That of the card, or else the one with most CPUs, which are isolated if any are.
-        of = self.isolated or self.usable
-        nodes = {name: cpus & of for name, cpus in facts.nodes(system).items()}
-        self.node: tuple[str, Cpus] = max(nodes.items(), key=lambda of: len(of[1]), default=("", self.usable))
-        if self.card and self.card.node and nodes[self.card.node]:
-            self.node = self.card.node, nodes[self.card.node]
         kinds = facts.kinds_of_cores(system, self.usable)  # the fastest first
         self.kind: tuple[str, Cpus] = next(iter(kinds.items())) if len(kinds) > 1 else ("", self.usable)
         # Whole ones for real-time threads: isolated ones, or else all but the first, which the rest gets.
         apart = self.isolated if self.usable - self.isolated else NO_CPUS
-        good = self.node[1] & self.kind[1]
-        every = {(facts.siblings(system, cpu) or frozenset({cpu})) & self.usable for cpu in good}
-        self.cores = sorted((core for core in every if core & apart or not apart and
-                             min(self.usable) not in core), key=min)  # fmt: skip
+        every = {(facts.siblings(system, cpu) or frozenset({cpu})) & self.usable for cpu in self.kind[1]}
+        good = sorted((core for core in every if core & apart or not apart and
+                       min(self.usable) not in core), key=min)  # fmt: skip
+        # Those of one node: of the card's, if they are enough, or else of the one that has most.
+        nodes = {name: [core for core in good if core & cpus] for name, cpus in facts.nodes(system).items()}
+        near = self.card and self.card.node
+        near = near if near and len(nodes[near]) > OWN else None
+        self.node: str = near or max(nodes, key=lambda name: len(nodes[name]), default="")
+        self.cores: list[Cpus] = nodes.get(self.node, good)
         # None: there is none, or it does not limit these CPUs.
         self.quota_cpus = bound.cpus if bound and bound.cpus < len(self.usable) else None
-        self.is_set = cpuset < system.online()
+        # Where no control group is visible, as in a sandbox, a mask that lacks CPUs counts as a set.
+        hides = mask < system.online() - self.isolated and not any(groups(system, "cpuset"))
+        self.is_set = hides or cpuset < system.online()
         self.is_pinned = (
             self.quota_cpus is None and len(self.cores) > OWN and not (self.is_set and not self.isolated)
         )
@@ -99,7 +100,7 @@ class Layout:
         elif not self.is_pinned:
             why = f"there are {len(self.usable)} CPUs, of which the thread that waits needs one."
         else:
-            node = f" of {self.node[0]}" if len(facts.nodes(self.system)) > 1 else ""
+            node = f" of {self.node}" if len(facts.nodes(self.system)) > 1 else ""
             what = ("isolated cores" if self.isolated else self.kind[0] or "cores") + node
             why = f"beside RU and L1 no more {what} are free. A burst ends with its slowest task."
         return f" Asked: {self.asked}; {why}"
@@ -158,22 +159,21 @@ class Layout:
         if self.kind[0]:
             yield f", all {self.kind[0]}"
         if len(facts.nodes(self.system)) > 1:
-            card = self.card if self.card and self.card.node == self.node[0] else None
-            yield f", on {self.node[0]}" + (f", which has the card {card.name}" if card else "")
+            card = self.card if self.card and self.card.node == self.node else None
+            yield f", on {self.node}" + (f", which has the card {card.name}" if card else "")
 
     def _far(self) -> str:
         """Where the card is on a node that the threads are not on."""
-        if not self.card or self.card.node in (None, self.node[0]):
+        if not self.card or self.card.node in (None, self.node):
             return ""
-        return (
-            f" The card {self.card.name} is on {self.card.node}, which has no such CPU: packets cross nodes."
-        )
+        why = "which has too few such CPUs: packets cross nodes."
+        return f" The card {self.card.name} is on {self.card.node}, {why}"
 
     def _kernel(self, kept: Cpus) -> Iterator[Line]:
         target = Target(self.system, kept)
         if not self.rest or not target.others:
             return
-        near = self.rest & facts.nodes(self.system).get(self.node[0], self.rest) or self.rest
+        near = self.rest & facts.nodes(self.system).get(self.node, self.rest) or self.rest
         if self.card and self.card.irqs:
             write = f"echo {format_cpus(near)} > /proc/irq/$i/smp_affinity_list"
             line = f"for i in {' '.join(self.card.irqs)}; do {write}; done"

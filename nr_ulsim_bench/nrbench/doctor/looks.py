@@ -49,8 +49,8 @@ def cpu_quota(target: Target) -> Seen:
     found, count = quota(target.system), len(target.system.affinity())
     if found is None:
         visible(next(groups(target.system, "cpu"), None), "control groups are not visible")
-        hides = facts.groups_above(target.system)
-        return good("none" + (" that is visible here; a pod's, above this namespace, is not" if hides else ""))
+        above = " that is visible here; a pod's, above this namespace, is not"
+        return good("none" + (above if facts.groups_above(target.system) else ""))
     period_ms = found.period_us / 1000
     text = f"{found.cpus:g} CPUs in each {period_ms:g} ms ({found.group})"
     if found.cpus >= count:
