@@ -252,7 +252,7 @@ static void *guard_thread(void *pool_arg)
   uint64_t settle_ns = ws_os_now_ns() + MISSING_NS;
   ws_watch_t watch = {.throttled = UINT64_MAX, .cpus = ws_os_process_cpu_count()};
   bool settled = settle(pool, &watch);
-  // [edge START release] set up: nothing of the start comes later
+  // [edge START release] set up; or workers are missing, and the creation waits neither for them nor for that
   ws_add_release(&pool->started, WS_STARTED_GUARD);
   ws_os_futex_wake(&pool->started, WS_SLEEPERS_ALL); // the workers wait on the same word
   memory_t memory = {0};
