@@ -215,7 +215,8 @@ static void become_dormant(struct ws_pool_s *pool)
 
 /// A kernel with PREEMPT_RT leaves the timer of a normal thread on the CPU where it was set until no
 /// real-time thread runs there, such as a worker whose task waits for the guard. So there a guard of
-/// real-time workers is of class FIFO, with the lowest priority.
+/// real-time workers is of class FIFO, with the lowest priority. Normal workers lose their CPUs and timers to
+/// such a thread, too; the guard of class FIFO would stop them at each look.
 static void take_class(const struct ws_pool_s *pool)
 {
   char version[512];
