@@ -58,7 +58,9 @@ void ws_cancel_init(ws_cancel_t *cancel);
 
 /// @brief End the waits that use the token, and those to come. They return -ECANCELED.
 /// @ordering  [edge CANCEL] writes before the call are visible to a thread that sees the request
-/// @progress  takes a lock for each wait that it ends
+/// @progress  takes the lock of each wait that uses the token. Meanwhile it holds another one, which waits
+///            with this token, and with some others, need to begin and to end. Then it makes a push for each
+///            fiber whose wait it has ended, and a futex call for each such thread
 void ws_cancel_request(ws_cancel_t *cancel);
 
 /// @return whether it was requested

@@ -60,7 +60,7 @@ static struct {
   struct stat identity;
   char path[64];
   ws_page_head_t head;
-  uint32_t pools; ///< that have a place, or look for one
+  uint32_t pools; ///< that have a page: also those that found no place
   bool used[WS_PAGE_POOLS + 1]; ///< places; the last one never
 } own;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_pool.c
-/// Create and destroy a pool. All memory that a burst needs is mapped here.
+/// Create and destroy a pool. All memory that a burst needs is mapped here, but for what a push maps: more
+/// for a full queue (WS_FULL_GROW), and without settings.reserve the queue of a priority or a node. Events of
+/// pools that are judged have memory of their own (ws_rings.h).
 #define _GNU_SOURCE
 #include "../cancel/ws_skip.h"
 #include "../classes/ws_classes.h"

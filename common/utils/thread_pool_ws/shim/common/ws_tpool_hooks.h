@@ -17,7 +17,7 @@ enum { WS_OAI_SYMBOLS, WS_OAI_DECODING };
 /// slot are events, not phases of their own.
 /// @param id  of the user, as OAI counts them
 /// @threads   any; a phase begins and ends in one thread
-/// @progress  wait-free; without a trace next to nothing
+/// @progress  as ws_trace_phase_begin()
 void ws_oai_phase_begin(int phase, unsigned frame, unsigned slot, unsigned id);
 
 /// @brief End the phase: ws_trace_phase_end(). Without a begin nothing happens.

@@ -3,7 +3,7 @@
 /// ws_tpool_lead.h. Each thread learns for itself: no lock, no shared line.
 ///
 /// A site's life:  unknown --KEPT_MIN times armed, and a push each time--> kept: arming wakes
-///                         <--a push at once, much later, or not at all--
+///                         <--a push at once, much later, not at all, or to another pool--
 /// Armed several times in short order before the push (an estimation a DMRS symbol and layer): the last
 /// counts.
 #include "ws_tpool_lead.h"
@@ -17,14 +17,14 @@
 #define KEPT_MIN 3u
 /// Pushes that follow sooner wake a worker themselves, no later.
 #define LEAD_NS_MIN 2000u
-/// Wake latency of the slowest CPUs: no worker waits longer for a push.
+/// Wake latency of the slowest CPUs. If the push came later, a worker would spin in vain for too long.
 #define LEAD_NS_MAX 100000u
 
 typedef struct {
   const void *address; ///< NULL = free
   uint64_t armed_ns; ///< 0 = a push has come since
   uint64_t lead_ns; ///< slowly sinking maximum
-  uint32_t kept; ///< times in a row that it was within bounds
+  uint32_t kept; ///< times in a row that it was within bounds, and the push went to the same pool
   ws_tpool_t *tpool; ///< where the push went
 } site_t;
 

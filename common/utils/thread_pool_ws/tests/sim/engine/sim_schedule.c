@@ -210,13 +210,23 @@ static uint32_t ready_count(uint32_t cpu)
   return count;
 }
 
+static bool is_bound(const sim_thread_t *thread)
+{
+  uint32_t cpus = 0;
+  for (uint32_t cpu = 0; cpu < sim_machine.cpus; cpu++)
+    cpus += sim_may_use(thread, cpu);
+  return cpus == 1;
+}
+
 /// As select_task_rq_rt(): a real-time thread wakes where it ran last, if it goes before the thread that runs
-/// there. A CPU that is waking up for another thread still looks idle.
+/// there, and that is no real-time thread that can use no other CPU. A CPU that is waking up for another thread
+/// still looks idle.
 static bool realtime_stays(const sim_thread_t *thread, sim_ps_t now_ps)
 {
   const sim_thread_t *there = sim_cpu[thread->cpu].current;
   return thread->class == SIM_REALTIME && sim_may_use(thread, thread->cpu)
-         && (!there || there->taken_ps > now_ps || goes_first(thread, there));
+         && (!there || there->taken_ps > now_ps
+             || (goes_first(thread, there) && !(there->class == SIM_REALTIME && is_bound(there))));
 }
 
 uint32_t sim_schedule_place(const sim_thread_t *thread, sim_ps_t now_ps)

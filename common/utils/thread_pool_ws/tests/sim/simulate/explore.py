@@ -103,3 +103,10 @@ def scenes(arguments: list[str]) -> int:
         print("usage: ci/simulate scenes [first=N] [count=N] [NAME]...   scenes or tables, seeds 1 to 20")
         return 2
     return subprocess.run([str(program_path("ws_sim_scenes")), *arguments]).returncode
+
+
+def wakes(arguments: list[str]) -> int:
+    if arguments:
+        print("usage: ci/simulate wakes")
+        return 2
+    return subprocess.run([str(program_path("ws_sim_wakes"))]).returncode
