@@ -248,8 +248,8 @@ def read_results(machine: Machine, said: str) -> Iterator[Result]:
 def write_junit(path: Path, kind: str, results: list[Result]) -> None:
     failures = str(sum(one.is_bad for one in results))
     skipped = str(sum(one.result == "skipped" for one in results))
-    counts = {"tests": str(len(results)), "failures": failures, "skipped": skipped}
-    suite = ElementTree.Element("testsuite", name=f"lab {kind}", **counts)
+    about = {"name": f"lab {kind}", "tests": str(len(results)), "failures": failures, "skipped": skipped}
+    suite = ElementTree.Element("testsuite", about)
     for one in results:
         place = {"classname": f"{kind}.{one.machine}", "name": one.test, "time": f"{one.seconds:.1f}"}
         case = ElementTree.SubElement(suite, "testcase", place)

@@ -215,7 +215,8 @@ static void become_dormant(struct ws_pool_s *pool)
 
 /// A kernel with PREEMPT_RT leaves the timer of a normal thread on the CPU where it was set until no
 /// real-time thread runs there, such as a worker whose task waits for the guard. So there a guard of
-/// real-time workers is of class FIFO, with the lowest priority.
+/// real-time workers is of class FIFO, with the lowest priority. Normal workers lose their CPUs and timers to
+/// such a thread, too; the guard of class FIFO would stop them at each look.
 static void take_class(const struct ws_pool_s *pool)
 {
   char version[512];
@@ -252,7 +253,7 @@ static void *guard_thread(void *pool_arg)
   uint64_t settle_ns = ws_os_now_ns() + MISSING_NS;
   ws_watch_t watch = {.throttled = UINT64_MAX, .cpus = ws_os_process_cpu_count()};
   bool settled = settle(pool, &watch);
-  // [edge START release] set up: nothing of the start comes later
+  // [edge START release] set up; or workers are missing, and the creation waits neither for them nor for that
   ws_add_release(&pool->started, WS_STARTED_GUARD);
   ws_os_futex_wake(&pool->started, WS_SLEEPERS_ALL); // the workers wait on the same word
   memory_t memory = {0};

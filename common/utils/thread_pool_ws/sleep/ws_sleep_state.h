@@ -62,6 +62,7 @@ typedef struct {
   /// What no thread's own queue counts.
   struct {
     ws_au64_t guard_looks; ///< O the guard's
+    ws_au64_t laneless_wakes; ///< S by threads without a lane
     ws_au64_t spared_wakes; ///< S wakes left out because the worker would have stopped the producer
     ws_au64_t starved_searches; ///< O the guard's: times that it stopped relying on a worker
     ws_au64_t decided[WS_DECISIONS]; ///< S by callers without a queue: ws_ask()

@@ -9,6 +9,7 @@ void ws_sleep_add_stats(const struct ws_pool_s *pool, ws_stats_t *stats)
   const uint32_t queues = ws_queue_count(&pool->tasks);
   stats->guard_looks = ws_stat_load(&shared->count.guard_looks);
   stats->spared_wakes = ws_stat_load(&shared->count.spared_wakes);
+  stats->outside.wakes_sent += ws_stat_load(&shared->count.laneless_wakes);
   stats->starved_searches = ws_stat_load(&shared->count.starved_searches);
   for (uint32_t why = 0; why < WS_DECISIONS; why++) {
     stats->decided[why] = ws_stat_load(&shared->count.decided[why]);

@@ -138,7 +138,9 @@ static uint32_t pick(struct ws_pool_s *pool, uint32_t cpu, ws_kind_t kind, bool 
   return best;
 }
 
-/// Wake a claimed worker, and take the time of the call. @return its index
+/// Wake a claimed worker, and take the time of the call.
+/// @param cpu  CPU + 1 of the caller; 0 = the guard: it has no work that would have to wait. @return its
+/// index
 static uint32_t call(struct ws_pool_s *pool, ws_here_t here, uint32_t index, uint32_t cpu)
 {
   ws_worker_t *worker = pool->worker[index];
@@ -147,13 +149,15 @@ static uint32_t call(struct ws_pool_s *pool, ws_here_t here, uint32_t index, uin
   ws_traced_wake(worker, here.worker);
   const uint64_t called_ns = ws_os_now_ns();
   ws_affinity_call(worker, here, cpu);
-  sleep->called_cpu = here.queue ? cpu : 0; // the guard has no work of its own that would have to wait
+  sleep->called_cpu = cpu;
   const uint64_t alarm_ns = ws_load_relaxed(&sleep->alarm_ns); // relaxed: the caller owns the claim
   const bool was_rising = alarm_ns != 0 && alarm_ns <= called_ns;
   sleep->called_ns = called_ns;
   give_token(worker);
   if (here.queue)
     ws_count(&here.queue->count.wakes_sent, 1);
+  else if (cpu != 0)
+    ws_stat_add(&ws_sleep_pool(pool)->count.laneless_wakes, 1);
   if (was_rising)
     return index; // its timer has woken it: such a call is cheap
   const uint64_t cost_ns = ws_os_now_ns() - called_ns, mean_ns = ws_stat_load(call_ns);
@@ -163,7 +167,7 @@ static uint32_t call(struct ws_pool_s *pool, ws_here_t here, uint32_t index, uin
 }
 
 /// Pick, claim and wake one worker. @return the worker that was woken; NONE; SPARED
-static uint32_t wake_one(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, bool spares)
+static uint32_t wake_one(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, bool spares, bool by_guard)
 {
   const uint32_t cpu = (uint32_t)(ws_os_cpu() + 1);
   ws_affinity_note_caller(pool, here, cpu);
@@ -174,7 +178,7 @@ static uint32_t wake_one(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind,
     if (picked >= SPARED)
       return picked;
     if (ws_claim(pool, picked, true))
-      return call(pool, here, picked, cpu);
+      return call(pool, here, picked, by_guard ? 0 : cpu);
   }
 }
 
@@ -208,11 +212,12 @@ static bool is_guard_dormant(const struct ws_pool_s *pool)
 uint32_t ws_wake(struct ws_pool_s *pool, ws_here_t here, const ws_snapshot_t *snapshot, ws_kind_t kind)
 {
   const ws_decision_t decision = ws_ask(pool, here, snapshot);
+  const bool by_guard = snapshot->trigger == WS_TRIGGER_STUCK;
   // a worker pinned to the CPU of a producer that runs: the guard wakes it later
   const bool spares = ws_sleep_pool(pool)->spares && ws_outside(pool) > 0 && !snapshot->may_stop;
   uint32_t woken = 0, last = 0;
   for (; woken < decision.wakes; woken++)
-    if ((last = wake_one(pool, here, kind, spares)) >= SPARED)
+    if ((last = wake_one(pool, here, kind, spares, by_guard)) >= SPARED)
       break;
   // a pool of one worker needs a guard in this case only
   if (WS_UNLIKELY(last == SPARED) && snapshot->trigger != WS_TRIGGER_HINT && is_guard_dormant(pool))

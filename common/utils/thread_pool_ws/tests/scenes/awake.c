@@ -82,6 +82,9 @@ SCENES("awake",
   {"a_worker_that_a_push_has_woken_finds_its_task",
    "simulated cpus=2; pool workers=1 spin=off; " ALL_SLEEP
    "note; push task; until ran task 1; " ALL_SLEEP "is more wakes_sent 1; is more futile_wakes 0"},
+  {"a_thread_without_a_lane_is_counted_where_it_wakes",
+   "simulated cpus=2; pool workers=1 lanes=0 spin=off; " ALL_SLEEP
+   "note; push task; until ran task 1; " ALL_SLEEP "prewake 1; is more wakes_sent 2"},
   {"a_hint_for_as_many_as_pay_wakes_as_many_as_its_thread_can_call",
    "simulated cpus=4; pool workers=3 spin=off; push task; settle; " ALL_SLEEP
    "note; prewake 4294967295; sleep 500us; is more wakes_sent >= 1; " ALL_SLEEP
