@@ -232,8 +232,8 @@ static int push(struct ws_pool_s *pool, const ws_task_t *task, when_full_t full)
   if (WS_UNLIKELY(refusal))
     return refusal;
   const bool behind = pushes_itself(pool, here, task);
-  if (WS_UNLIKELY(!ws_has_threads(pool) || has_kind || behind || !here.queue
-                  || !ws_deque_has_room(&here.queue->deque, 1)))
+  if (WS_UNLIKELY(has_kind || behind || !here.queue || !ws_deque_has_room(&here.queue->deque, 1)
+                  || !ws_has_threads(pool)))
     return push_any(pool, here, task, behind, full);
   begin_push(here.queue);
   if (!(WS_UNLIKELY(!here.worker && ws_inbox_is_wanted(&pool->tasks, here.queue))
