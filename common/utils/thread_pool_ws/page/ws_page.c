@@ -373,7 +373,7 @@ static void look(struct ws_pool_s *pool)
     return;
   memory->line[0] = '\0';
   memory->part.known.written_ns = now_ns;
-  if (memory->place == WS_PAGE_POOLS) // one may be free by now
+  if (memory->place == WS_PAGE_POOLS)
     for (memory->place = 0; own.used[memory->place];)
       memory->place++;
   own.used[memory->place] = memory->place < WS_PAGE_POOLS;
@@ -405,10 +405,8 @@ void ws_page_begin(struct ws_pool_s *pool)
   memory->part.known.id = pool->id;
   snprintf(memory->part.known.name, sizeof(memory->part.known.name), "%s", pool->settings.name);
   pool->live = (ws_live_t){look, WS_PAGE_NS, &memory->starts, memory};
+  memory->place = WS_PAGE_POOLS;
   lock_own();
-  while (own.used[memory->place])
-    memory->place++;
-  own.used[memory->place] = memory->place < WS_PAGE_POOLS;
   own.pools++;
   pthread_mutex_unlock(&own.mutex);
   look(pool); // until the guard's first
@@ -424,7 +422,8 @@ void ws_page_end(struct ws_pool_s *pool)
   own.head.unseen -= memory->is_unseen;
   if (--own.pools == 0)
     remove_page();
-  put(offsetof(ws_page_t, part[memory->place].known.id), &(uint64_t){0}, sizeof(uint64_t));
+  if (memory->place < WS_PAGE_POOLS)
+    put(offsetof(ws_page_t, part[memory->place].known.id), &(uint64_t){0}, sizeof(uint64_t));
   put(0, &own.head, sizeof(own.head));
   pthread_mutex_unlock(&own.mutex);
   pool->live = (ws_live_t){0};
