@@ -85,7 +85,8 @@ bool ws_held_file_may_have(size_t bytes)
 {
   struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
   getrlimit(RLIMIT_FSIZE, &limit);
-  errno = EFBIG;
+  if (limit.rlim_cur < bytes)
+    errno = EFBIG;
   return limit.rlim_cur >= bytes;
 }
 
