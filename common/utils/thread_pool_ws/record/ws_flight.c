@@ -24,7 +24,7 @@ static bool begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_settings
   if (!ws_rings_are_own()) { // the first one, or in the child of a fork
     if (ws_rings.pid != 0) // else a guard may be in ws_scribe_widen()
       ws_scribe_forget();
-    ws_rings_begin();
+    ws_rings = (struct ws_rings_s){.pid = (uint32_t)getpid(), .forks = ws_process.forks};
     ws_file_begin(settings);
     table = ws_provider_events() ? *ws_provider_events() : table; // LTTng's, or in that child this
     table.note = ws_burst_note;

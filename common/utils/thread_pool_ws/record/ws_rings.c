@@ -11,11 +11,6 @@
 struct ws_rings_s ws_rings;
 ws_event_ring_t ws_ring_none;
 
-void ws_rings_begin(void)
-{
-  ws_rings = (struct ws_rings_s){.pid = (uint32_t)getpid(), .forks = ws_process.forks};
-}
-
 static void give_back(ws_event_ring_t *ring)
 {
   for (uint32_t i = 0; ws_rings_are_own() && i < ws_hint_load(&ws_rings.count); i++)

@@ -64,8 +64,6 @@ extern struct ws_rings_s {
   ws_aptr_t ring[WS_RINGS]; ///< S
 } ws_rings;
 
-/// @brief Begin the rings: there are none, or those of a parent of a fork.
-void ws_rings_begin(void);
 /// @brief No thread makes events any more: unmap them.
 void ws_rings_end(void);
 /// @brief Take a ring for the calling thread, which is given back when the thread ends. The caller keeps it
