@@ -4,6 +4,7 @@ a value is in doctor/checks.toml."""
 
 import contextlib
 import gzip
+import math
 import os
 import platform
 import re
@@ -20,9 +21,11 @@ NETWORK_CARDS, PCI = "/sys/class/net", "/sys/bus/pci/devices"
 NETWORK_CLASS = 0x02  # of PCI devices
 OF_USERS = ("vfio-pci", "uio_pci_generic", "igb_uio")  # drivers that leave a card to a program, as DPDK
 NO_CONSTRAINT_US = 2_000_000_000  # the kernel's value of DMA_LATENCY when no program holds it
+FIRST_GROUPS = "cgroup:[4026531835]"  # the kernel's first namespace, which shows all
 KERNEL_THREAD = 0x00200000  # of a thread's flags
 REALTIME = {1: "SCHED_FIFO", 2: "SCHED_RR", 6: "SCHED_DEADLINE"}
 IRQBALANCE = ("/etc/default/irqbalance", "/etc/sysconfig/irqbalance")
+SAME_KIND = 0.9  # of the capacity of the fastest core of a kind
 _PREEMPTION = ("none", "voluntary", "full", "lazy")  # preempt= of a kernel with PREEMPT_DYNAMIC
 
 
@@ -179,12 +182,15 @@ def user_space_cards(system: System) -> dict[str, str]:
 
 
 def kinds_of_cores(system: System, cpus: Cpus) -> dict[str, Cpus]:
-    """Those that these CPUs have, the fastest first; empty where the kernel names none."""
+    """Those that these CPUs have, the fastest first; empty where the kernel names none. Where it names kinds,
+    capacities add nothing. Those of equal cores differ by some per cent, as no two are equally fast."""
     intel = {"performance cores": "core", "efficiency cores": "atom"}
     found = {of: cpus & (system.cpus(f"/sys/devices/cpu_{n}/cpus") or NO_CPUS) for of, n in intel.items()}
-    capacity = {cpu: system.number(f"{CPU}/cpu{cpu}/cpu_capacity") for cpu in cpus}
-    for value in sorted(filter(None, set(capacity.values())), reverse=True):
-        found[f"capacity {value}"] = frozenset(cpu for cpu in cpus if capacity[cpu] == value)
+    is_named, fastest = any(found.values()), math.inf
+    capacity = {cpu: system.number(f"{CPU}/cpu{cpu}/cpu_capacity") or 0 for cpu in cpus if not is_named}
+    for cpu in sorted(filter(capacity.get, capacity), key=capacity.__getitem__, reverse=True):
+        fastest = fastest if capacity[cpu] >= SAME_KIND * fastest else capacity[cpu]
+        found[f"capacity {fastest}"] = found.get(f"capacity {fastest}", NO_CPUS) | {cpu}
     return {name: of for name, of in found.items() if of}
 
 
@@ -286,6 +292,22 @@ def cpuset(system: System) -> Cpus:
     names = ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus")
     found = (system.cpus(f"{folder}/{name}") for folder in groups(system, "cpuset") for name in names)
     return next(filter(None, found), system.online())
+
+
+def unbalanced(system: System) -> Cpus:
+    """Over which the kernel spreads no threads: isolated ones, or all of a control group that is a partition
+    (CRI-O's cpu-load-balancing.crio.io: disable)."""
+    folders = [*groups(system, "cpuset")]
+    kinds = {system.text(f"{folder}/cpuset.cpus.partition") for folder in folders}
+    of_v1 = {system.text(f"{folder}/cpuset.sched_load_balance") for folder in folders} - {None}
+    return isolated(system) | (cpuset(system) if "isolated" in kinds or of_v1 == {"0"} else NO_CPUS)
+
+
+def groups_above(system: System) -> bool:
+    """Whether a namespace may hide control groups above those that are visible."""
+    with contextlib.suppress(OSError):
+        return str(system.path("/proc/self/ns/cgroup").readlink()) != FIRST_GROUPS
+    return False
 
 
 def workqueue_cpus(system: System) -> Cpus | None:

@@ -112,6 +112,12 @@ def layout(rows: Sequence[Sequence[str]]) -> Iterator[str]:
         yield "  ".join([row[0].ljust(widths[0]), *others]).rstrip()
 
 
+def markdown(table: Table) -> str:
+    lines = [f"| {' | '.join(cells)} |" for cells in table.all_rows]
+    lines.insert(1, "|" + "---|" * len(table.columns))
+    return "\n".join([*lines, *(["", "; ".join(table.notes) + "."] if table.notes else [])])
+
+
 def number(value: float | None, digits: int = 1) -> str:
     return "" if value is None else f"{value:.{digits}f}"
 

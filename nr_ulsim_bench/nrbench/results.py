@@ -10,7 +10,7 @@ import json
 import re
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Sequence
+from typing import Any, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -19,13 +19,14 @@ from nrbench.judge import resampled
 from nrbench.radio import record as radio_record
 from nrbench.radio import tables as radio_tables
 from nrbench.record import ResultsError
-from nrbench.render import Table, grouped
+from nrbench.render import Table, grouped, markdown
 from nrbench.sweep.cells import Cells, cells_of
 from nrbench.sweep.figures import CPU, RX, TITLES, WHOLE
 from nrbench.sweep.quiet import quiet_of
 from nrbench.sweep.record import read_runs
 from nrbench.sweep.runs import read
 from nrbench.sweep.tables import NOTHING, case_notes, factor, interval_text, texts_of
+from nrbench.text_runs import OF_TEXTS, span
 
 MARK_BEGIN = "<!-- results:"
 MARK = re.compile(r"(<!-- results: (\S+)(?: ([^>]+))? -->).*?(<!-- end -->)", re.DOTALL)
@@ -60,12 +61,6 @@ def sweeps(folder: Path) -> list[Cells]:
     return sorted(found, key=lambda one: (version(one)[0] != "v", version(one)))
 
 
-def markdown(table: Table) -> str:
-    lines = [f"| {' | '.join(cells)} |" for cells in table.all_rows]
-    lines.insert(1, "|" + "---|" * len(table.columns))
-    return "\n".join([*lines, *(["", "; ".join(table.notes) + "."] if table.notes else [])])
-
-
 def ratio_text(ratio: Any) -> str:
     """Of a cell, or of what Cells.over_all() gives."""
     if ratio is None or ratio["ratio"] != ratio["ratio"]:
@@ -93,8 +88,12 @@ def first(folder: Path, _: str) -> str:
 
 def bounds(folder: Path, _: str) -> str:
     """From the least to the largest time ÷ bound of the first table, within a sentence."""
-    values = [value for one in sweeps(folder) for value in auto_rx(one)["over_bound"]]
-    return f"{min(values):.2f} to {max(values):.2f}"
+    return span(value for one in sweeps(folder) for value in auto_rx(one)["over_bound"])
+
+
+def gain(folder: Path, _: str) -> str:
+    """The same of its ratios."""
+    return span(value for one in sweeps(folder) for value in auto_rx(one)["ratio"])
 
 
 def spread(folder: Path, name: str) -> str:
@@ -127,30 +126,45 @@ def modes(folder: Path, name: str) -> str:
     return markdown(Table("", ["", "auto ÷ off"], rows, []))
 
 
-def _rx_ratio(new: Any, old: Any) -> str:
-    """Of medians; with fewer rounds than an interval needs, their number."""
+def _rx_ratio(new: Any, old: Any) -> tuple[float, str]:
+    """Of medians, and its text; with fewer rounds than an interval needs, their number."""
     count, above, below = min(len(new), len(old)), new.to_numpy(), old.to_numpy()
     value, interval = resampled(count, lambda at: np.median(above[at], axis=1) / np.median(below[at], axis=1))
-    return f"{value:.2f} {interval_text(*interval) if interval else f'(n={count})'}"
+    return value, f"{value:.2f} {interval_text(*interval) if interval else f'(n={count})'}"
 
 
-def hours(folder: Path, words: str) -> str:
-    """CPUS: runs of nr_ulsim that no sweep made; this pool ÷ OAI's of the same hour."""
+def of_hours(folder: Path, cpus: str) -> Iterator[tuple[str, dict[int, Any], dict[str, dict[int, Any]]]]:
+    """Of each hour OAI's times by threads, and those of the other pools and their modes."""
     table = pd.read_csv(folder / "hours.csv", keep_default_na=False)
-    table = table[table["cpus"] == int(words)]
-    threads = sorted(table["threads"].unique())
+    for hour, of_hour in table[table["cpus"] == int(cpus)].groupby("hour"):
+        of: dict[str, dict[int, Any]] = {}
+        for (pool, spin, threads), group in of_hour.groupby(["pool", "spin", "threads"], sort=False):
+            of.setdefault(f"{pool}, {spin}" if spin else pool, {})[threads] = group["rx_us"]
+        yield str(hour), of.pop("OAI"), of
+
+
+def hours(folder: Path, cpus: str) -> str:
+    """CPUS: runs of nr_ulsim that no sweep made; this pool ÷ OAI's of the same hour."""
+    every = [*of_hours(folder, cpus)]
+    threads = sorted({n for _, old, _ in every for n in old})
     rows = []
-    for hour, of_hour in table.groupby("hour"):
-        of = {key: group["rx_us"] for key, group in of_hour.groupby(["pool", "spin", "threads"], sort=False)}
-        old = {n: of["OAI", "", n] for n in threads if ("OAI", "", n) in of}
+    for hour, old, pools in every:
         rows.append(
             [hour, "OAI's, µs", *(f"{old[n].median():.0f}" if n in old else NOTHING for n in threads)]
         )
-        for pool, spin in dict.fromkeys(key[:2] for key in of if key[0] != "OAI"):
-            new = {n: of[pool, spin, n] for n in threads if (pool, spin, n) in of}
-            ratios = (_rx_ratio(new[n], old[n]) if n in new else NOTHING for n in threads)
-            rows.append(["", f"{pool}, {spin}", *ratios])
+        for pool, new in pools.items():
+            ratios = (_rx_ratio(new[n], old[n])[1] if n in new else NOTHING for n in threads)
+            rows.append(["", pool, *ratios])
     return markdown(Table("", ["hour", "pool", *map(str, threads)], rows, []))
+
+
+def hour_gain(folder: Path, words: str) -> str:
+    """CPUS THREADS...: the ratios of that table with pre-wake, within a sentence."""
+    cpus, *threads = map(int, words.split())
+    every = [(new, old) for _, old, pools in of_hours(folder, str(cpus))
+             for pool, new in pools.items() if pool.endswith(", auto")]  # fmt: skip
+    spans = (span(_rx_ratio(new[n], old[n])[0] for new, old in every if n in new) for n in threads)
+    return ", ".join(f"{text} with {n}" for text, n in zip(spans, threads))
 
 
 def facts_of(path: Path) -> dict[str, str]:
@@ -202,7 +216,8 @@ def quote(folder: Path, words: str) -> str:
     raise ResultsError(f"{folder / name}: nothing begins with {begin!r}")
 
 
-KINDS = {kind.__name__: kind for kind in (first, bounds, spread, times, modes, runs, quote, radio, hours)}
+OF_RUNS = (first, bounds, gain, spread, times, modes, runs, quote, radio, hours, hour_gain)
+KINDS = {kind.__name__: kind for kind in (*OF_RUNS, *OF_TEXTS)}
 
 
 def filled(text: str, folder: Path) -> str:

@@ -120,7 +120,9 @@ class System:
         return {key.replace("-", "_"): value for key, _, value in pairs}.get(name)
 
     def online(self) -> Cpus:
-        return self.cpus(f"{CPU}/online") or frozenset(range(os.cpu_count() or 1))
+        """Also those of the affinity mask: in a container the list may count from 0 (lxcfs), or be hidden."""
+        listed = self.cpus(f"{CPU}/online") or frozenset(range(os.cpu_count() or 1))
+        return listed | self.affinity() if self.is_real else listed
 
     def possible(self) -> Cpus:
         """Those that this kernel has room for, online or not."""
@@ -165,13 +167,14 @@ MOUNT = re.compile(r"^\S+ \S+ \S+ (\S+) (\S+) .* - (cgroup2?) \S+ (\S+)$", re.MU
 
 def groups(system: System, controller: str) -> Iterator[str]:
     """Folders of this process's control group with a controller, and of those above it, as far as they are
-    mounted. Of version 1 or of version 2: a controller is in one of them."""
+    mounted. Of version 1 or of version 2: a controller is in one of them. A mount that begins above the
+    process's namespace (/..) does not tell which of its folders is the process's."""
     lines = re.findall(r"^\d+:(.*?):(.*)$", system.text("/proc/self/cgroup") or "", re.MULTILINE)
     names = {name: group for controllers, group in lines for name in controllers.split(",")}
+    group = names.get(controller, names.get(""))
     for top, mount, kind, options in MOUNT.findall(system.text("/proc/self/mountinfo") or ""):
-        unified = kind == "cgroup2"
-        group = names.get("" if unified else controller)
-        if group is not None and (unified or controller in options.split(",")):
+        has_it = controller in options.split(",") if controller in names else kind == "cgroup2"
+        if group is not None and has_it and not top.startswith("/.."):
             folder = PurePosixPath(mount, os.path.relpath(group, top))  # a container's mount is not the top
             yield from (str(one) for one in (folder, *folder.parents) if one.is_relative_to(mount))
 

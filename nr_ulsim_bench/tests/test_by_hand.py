@@ -116,6 +116,7 @@ def test_the_bound_of_inline_runs_side_by_side(reported):
     "other, said",
     [
         ((1020,) * 5, "differ by 2.0 %, those of one spread by 0.0 %: quiet"),
+        ((1000,) * 4, "spread by 0.0 % (fewer than 5 runs): not known whether it was quiet"),
         ((1040,) * 5, "differ by 4.0 %, those of one spread by 0.0 %: not quiet (limits 3 and 8 %)"),
         ((900, 950, 1000, 1050, 1100), "differ by 0.0 %, those of one spread by 10.0 %: not quiet"),
     ],

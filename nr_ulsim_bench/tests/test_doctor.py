@@ -67,6 +67,8 @@ CASES = [
     ("kinds of cores", {f"{DEVICES}_core/cpus": "0-5", f"{DEVICES}_atom/cpus": "6-7"}, GOOD, "one"),
     ("kinds of cores", every("cpu_capacity", "1024") | {f"{CPU}/cpu3/cpu_capacity": "446"}, WARN,
      "capacity 1024: CPUs 2,4-5; capacity 446: CPU 3"),
+    ("kinds of cores", every("cpu_capacity", "1024") | {f"{CPU}/cpu3/cpu_capacity": "996"}, GOOD, "one"),
+    ("kinds of cores", {f"{DEVICES}_core/cpus": "0-7"} | every("cpu_capacity", "1024"), GOOD, "one"),
     ("frequency limit", SPEED | {f"{CPU}/cpu4/cpufreq/scaling_max_freq": "1200000"}, WARN, "1200 of 3600"),
     ("frequency limit", SPEED | {f"{CPU}/cpu6/cpufreq/scaling_max_freq": "1200000"}, GOOD, "none below"),
     ("vm.stat_interval", {"/proc/sys/vm/stat_interval": "9"}, NOTE, "9 s"),
@@ -193,6 +195,14 @@ def test_whether_the_machine_is_quiet(tmp_path, monkeypatch, spent, changes, lev
     steal, others, *_ = (finding for finding in findings if finding.area == checks.ACTIVITY)
     assert (steal.level, others.level) == levels
     assert checks.quiet(findings) == {"answer": "no" if reasons else "yes", "reasons": reasons}
+
+
+def test_counters_that_go_back_spend_no_time(tmp_path, monkeypatch):
+    """A virtual machine comes to another host, and CPU 5 goes offline."""
+    counts = {cpu: f"cpu{cpu} 0 0 0 900 500 0 0 70 0 0\n" for cpu in "2345"}
+    after = "".join(f"cpu{cpu} 50 0 0 950 400 0 0 0 0 0\n" for cpu in "234")
+    target = second(tmp_path, monkeypatch, {"/proc/stat": "".join(counts.values())}, {"/proc/stat": after})
+    assert target.second.ticks == (150, 0, 0)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import machine_tree
 import pytest
 from test_doctor_machines import doctor, is_golden
 
-from nrbench.doctor.layout import COMMAND, CONFIG, CONTAINER, KERNEL, UNIT
-from nrbench.system import CPU
+from nrbench.doctor.layout import COMMAND, CONFIG, CONTAINER, KERNEL, UNIT, Layout
+from nrbench.system import CPU, System
 
 
 def siblings(*cores):
@@ -50,7 +50,7 @@ SET |= {"/proc/self/mountinfo": machine_tree.TUNED["/proc/self/mountinfo"]}
 SET |= {"/sys/fs/cgroup/cpuset.cpus.effective": "2-7\n"}
 MACHINES = {  # with the number of workers that is asked for
     "dpdk": (DPDK, 4),
-    "far": (DPDK | {f"{CPU}/isolated": "2-7"}, 2),
+    "far": (DPDK | {f"{CPU}/isolated": "2-7,12"}, 2),
     "set": (SET, 6),
     "laptop": (LAPTOP, 3),
     "server": (SERVER, 8),
@@ -73,11 +73,18 @@ def test_a_layout_of_a_machine(tmp_path, monkeypatch, name):
     assert {line["where"] for line in lines} <= {COMMAND, CONFIG, CONTAINER, KERNEL, UNIT}
 
 
-def test_a_mask_without_a_cpu_that_is_online_is_named(tmp_path):
-    offline = machine("0-3") | {"/proc/self/status": "Cpus_allowed_list:\t4-7\n"}
-    machine_tree.write(tmp_path, machine_tree.of_cpus(offline))
-    done = doctor("--root", tmp_path, "--layout", 2)
-    assert (done.exit_code, "may run on none of the CPUs that are online: 0-3" in done.output) == (2, True)
+@pytest.mark.parametrize("cpuset, workers, rest", [("0-7", "5,6", "0-1"), ("2-7", "6,7", "2")])
+def test_threads_that_may_run_on_isolated_cpus_only_are_pinned(tmp_path, cpuset, workers, rest):
+    """The kernel spreads no threads over them: floating ones would share a CPU."""
+    files = SET | {f"{CPU}/isolated": "2-7", "/sys/fs/cgroup/cpuset.cpus.effective": cpuset}
+    machine_tree.write(tmp_path, files)
+    lines = {line.line for line in Layout(System(tmp_path), 2).lines()}
+    assert {f"--thread-pool {workers}", f"CPUAffinity={rest}"} <= lines
+
+
+def test_a_mask_counts_as_a_set_where_no_control_group_is_visible(tmp_path):
+    machine_tree.write(tmp_path, {name: text for name, text in SET.items() if "cgroup" not in name})
+    assert Layout(System(tmp_path), 4).lines()[0].line == "--thread-pool -1,-1,-1,-1"
 
 
 def test_a_layout_of_this_machine():

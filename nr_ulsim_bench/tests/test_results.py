@@ -43,6 +43,10 @@ def test_every_raw_run_is_described():
     assert set(json.loads((RAW / "headers.json").read_text(encoding="utf-8"))) == files
 
 
+def test_the_pages_show_what_the_raw_runs_give():
+    assert results.stale(RAW) == []
+
+
 def test_a_page_that_differs_is_named_and_mended(page):
     answer = nrbench(page)
     assert answer.exit_code == 1 and f"{page}: differs" in answer.output
@@ -91,3 +95,12 @@ def test_hours_compare_each_pool_with_oais_of_the_same_hour(tmp_path):
     table = results.hours(tmp_path, "16")
     assert "| a | OAI's, µs | 102 |" in table and "|  | c0ffee, off | 0.51 [0.50, 0.52] |" in table
     assert "|  | c0ffee, off | 0.75 (n=2) |" in table and "77" not in table
+
+
+def test_the_gain_of_hours_is_that_with_pre_wake(tmp_path):
+    rows = ["hour,cpus,pool,spin,threads,rx_us"]
+    for hour, auto in (("a", 60), ("b", 75)):
+        rows += [f"{hour},16,OAI,,4,100", f"{hour},16,c0ffee,auto,4,{auto}", f"{hour},16,c0ffee,off,4,10"]
+    rows += ["b,16,OAI,,8,100", "b,16,c0ffee,auto,8,90", "b,16,c0ffee,off,8,10"]
+    (tmp_path / "hours.csv").write_text("\n".join(rows), encoding="utf-8")
+    assert results.hour_gain(tmp_path, "16 4 8") == "0.60 to 0.75 with 4, 0.90 with 8"

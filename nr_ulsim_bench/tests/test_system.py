@@ -2,12 +2,17 @@
 """What is read of a machine, on made-up ones."""
 
 import gzip
+import os
 import re
+from pathlib import Path
 
 import machine_tree
 import pytest
 
 from nrbench import facts, host
+from nrbench.doctor.checks import examine
+from nrbench.doctor.layout import Layout
+from nrbench.doctor.target import Target
 from nrbench.system import CPU, System, format_cpus, parse_cpus, quota
 
 
@@ -20,6 +25,33 @@ def test_what_is_no_list_of_cpus_is_named(text):
 @pytest.mark.parametrize("cpus", [{0}, {0, 1, 2, 5}, {31, 32, 33}, {3, 70}, set(range(128))])
 def test_lists_are_read_as_they_are_written(cpus):
     assert parse_cpus(format_cpus(cpus)) == cpus and parse_cpus("0-3,8") == {0, 1, 2, 3, 8}
+
+
+GROUP, BALANCED = "/sys/fs/cgroup", "/sys/fs/cgroup/gnb/cpuset.sched_load_balance"
+CPUSETS = {"/proc/self/cgroup": "2:cpuset:/gnb\n"}
+CPUSETS |= {"/proc/self/mountinfo": f"30 20 0:1 / {GROUP} rw - cgroup cgroup rw,cpuset\n"}
+
+
+@pytest.mark.parametrize(
+    "files, cpus",
+    [
+        ({f"{GROUP}/user.slice/cpuset.cpus.partition": "isolated\n"}, {2, 3}),
+        ({f"{GROUP}/user.slice/cpuset.cpus.partition": "isolated invalid (Parent is no root)\n"}, {2}),
+        (CPUSETS | {BALANCED: "0", f"{GROUP}/cpuset.sched_load_balance": "0"}, {2, 3}),
+        (CPUSETS | {BALANCED: "0", f"{GROUP}/cpuset.sched_load_balance": "1"}, {2}),
+    ],
+)
+def test_a_partition_is_isolated_as_by_boot_parameter(tmp_path, files, cpus):
+    sets = {f"{GROUP}/{name}": "3\n" for name in ("user.slice/cpuset.cpus.effective", "gnb/cpuset.cpus")}
+    system = machine_tree.tuned(tmp_path, {f"{CPU}/isolated": "2\n"} | sets | files)
+    assert facts.unbalanced(system) == cpus
+
+
+@pytest.mark.parametrize("listed", ["0-1\n", None], ids=["counted anew, as by lxcfs", "hidden"])
+def test_cpus_that_this_process_may_use_are_online(monkeypatch, listed):
+    monkeypatch.setattr(System, "text", lambda system, name: listed)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {24, 25})
+    assert {24, 25} < System().online() and {24, 25} <= Layout(System(), 1).usable
 
 
 def test_masks_have_a_comma_after_every_32_bits(tmp_path):
@@ -65,6 +97,18 @@ def test_the_tightest_quota_is_found(tmp_path, files, cpus, period_us):
     found = quota(machine_tree.tuned(tmp_path, files))
     assert found.cpus == cpus and found.period_us == period_us
     assert host.describe(system=System(tmp_path)).cores == 3
+
+
+def test_a_quota_outside_of_what_a_namespace_shows_is_unknown(tmp_path):
+    """Mounted from above the namespace, the folder is not the process's group."""
+    for top, level, seen in (("/../..", "?", "not visible"), ("/", "good", "none that is visible here")):
+        files = {name: text.replace("/docker/abc", "/") for name, text in GROUP_V1.items()}
+        files["/proc/self/mountinfo"] = GROUP_V1["/proc/self/mountinfo"].replace("/docker/abc", top)
+        files |= {"/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "-1\n"}
+        files |= {"/proc/self/ns/cgroup": Path("cgroup:[4026532000]")}
+        system = machine_tree.tuned(tmp_path / level, files)
+        (found,) = (one for one in examine(Target(system, {2}), False) if one.check == "CPU quota")
+        assert found.level.value == level and seen in found.seen
 
 
 @pytest.mark.parametrize("text", ["max 100000\n", "-1 100000\n", "", "nonsense\n"])

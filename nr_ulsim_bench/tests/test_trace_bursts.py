@@ -59,7 +59,7 @@ class Program:
     def mark(self, thread: int) -> None:
         phase, numbers = self.numbers.randrange(2), self.numbers
         if numbers.random() < 0.6:
-            if (thread, phase) not in self.phase:
+            if (thread, phase) not in self.phase or numbers.random() < 0.05:  # and the end is missing
                 self.phase[thread, phase] = (numbers.randrange(99) << 32 | thread << 16), self.pushed[thread]
             self.put(thread, PHASE, phase, self.phase[thread, phase][0])
         elif (thread, phase) in self.phase:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from nrbench import facts
 from nrbench.doctor.target import Target
 from nrbench.facts import NO_CPUS
-from nrbench.system import Cpus, System, format_cpus, quota
+from nrbench.system import Cpus, System, format_cpus, groups, quota
 
 OWN = 2  # cores beside those of the workers: of the RU's thread, and of the two threads of the L1, or 3
 RU_POOL_MAX = 8  # entries of OAI's list tp_cores
@@ -55,31 +55,28 @@ class Layout:
 
     def __init__(self, system: System, asked: int) -> None:
         self.system, self.asked, self.card = system, asked, card_of(system)
-        mask, bound = system.affinity(), quota(system)
-        # Threads can be pinned to them, although masks lack them. Empty if the rest has no other CPU.
-        isolated = facts.isolated(system) & facts.cpuset(system) & system.online()
-        self.isolated = isolated if mask - isolated else NO_CPUS
-        self.usable = mask & system.online() | self.isolated
-        if not self.usable:
-            raise ValueError(
-                f"this process may run on none of the CPUs that are online: {format_cpus(system.online())}"
-            )
-        # That of the card, or else the one with most CPUs, which are isolated if any are.
-        of = self.isolated or self.usable
-        nodes = {name: cpus & of for name, cpus in facts.nodes(system).items()}
-        self.node: tuple[str, Cpus] = max(nodes.items(), key=lambda of: len(of[1]), default=("", self.usable))
-        if self.card and self.card.node and nodes[self.card.node]:
-            self.node = self.card.node, nodes[self.card.node]
+        mask, bound, cpuset = system.affinity(), quota(system), facts.cpuset(system) & system.online()
+        self.isolated = facts.unbalanced(system) & cpuset  # masks lack them, but threads can be pinned there
+        # Started on isolated CPUs only: the rest is kept off them, if the set has others.
+        self.usable = mask & system.online() | (cpuset if mask <= self.isolated else self.isolated)
         kinds = facts.kinds_of_cores(system, self.usable)  # the fastest first
         self.kind: tuple[str, Cpus] = next(iter(kinds.items())) if len(kinds) > 1 else ("", self.usable)
         # Whole ones for real-time threads: isolated ones, or else all but the first, which the rest gets.
-        good = self.node[1] & self.kind[1]
-        every = {(facts.siblings(system, cpu) or frozenset({cpu})) & self.usable for cpu in good}
-        self.cores = sorted((core for core in every if core & self.isolated or not self.isolated and
-                             min(self.usable) not in core), key=min)  # fmt: skip
+        apart = self.isolated if self.usable - self.isolated else NO_CPUS
+        every = {(facts.siblings(system, cpu) or frozenset({cpu})) & self.usable for cpu in self.kind[1]}
+        good = sorted((core for core in every if core & apart or not apart and
+                       min(self.usable) not in core), key=min)  # fmt: skip
+        # Those of one node: of the card's, if they are enough, or else of the one that has most.
+        nodes = {name: [core for core in good if core & cpus] for name, cpus in facts.nodes(system).items()}
+        near = self.card and self.card.node
+        near = near if near and len(nodes[near]) > OWN else None
+        self.node: str = near or max(nodes, key=lambda name: len(nodes[name]), default="")
+        self.cores: list[Cpus] = nodes.get(self.node, good)
         # None: there is none, or it does not limit these CPUs.
         self.quota_cpus = bound.cpus if bound and bound.cpus < len(self.usable) else None
-        self.is_set = facts.cpuset(system) < system.online()
+        # Where no control group is visible, as in a sandbox, a mask that lacks CPUs counts as a set.
+        hides = mask < system.online() - self.isolated and not any(groups(system, "cpuset"))
+        self.is_set = hides or cpuset < system.online()
         self.is_pinned = (
             self.quota_cpus is None and len(self.cores) > OWN and not (self.is_set and not self.isolated)
         )
@@ -89,7 +86,7 @@ class Layout:
         # A core each for the RU, the L1, each worker; one more for the L1 where it is free.
         self.own = min(OWN + 1, len(self.cores) - self.workers)
         self.taken = self.cores[: self.own + self.workers] if self.is_pinned else []
-        self.rest = self.usable - NO_CPUS.union(*self.taken) - self.isolated
+        self.rest = self.usable - NO_CPUS.union(*self.taken) - apart
 
     def lines(self) -> list[Line]:
         return [*(self._pinned() if self.is_pinned else self._floating())]
@@ -103,7 +100,7 @@ class Layout:
         elif not self.is_pinned:
             why = f"there are {len(self.usable)} CPUs, of which the thread that waits needs one."
         else:
-            node = f" of {self.node[0]}" if len(facts.nodes(self.system)) > 1 else ""
+            node = f" of {self.node}" if len(facts.nodes(self.system)) > 1 else ""
             what = ("isolated cores" if self.isolated else self.kind[0] or "cores") + node
             why = f"beside RU and L1 no more {what} are free. A burst ends with its slowest task."
         return f" Asked: {self.asked}; {why}"
@@ -136,7 +133,7 @@ class Layout:
         why = "One worker a core" + "".join(self._reasons()) + f".{self._far()}"
         if idle:
             why += f" Their siblings {format_cpus(idle)} get no thread: it would slow the worker."
-        if unused := self.isolated - chosen - idle:
+        if unused := self.isolated - chosen - idle - self.rest:
             why += f" Isolated, and idle without a thread: {format_cpus(unused)}."
         of_l1 = "Both mostly wait, and run tasks while they wait: a core like a worker's."
         if rx != tx:
@@ -152,7 +149,7 @@ class Layout:
             Line(UNIT, f"CPUAffinity={rest}", "Threads that are not pinned (RRC, SCTP) stay off others."),
             Line(CONTAINER, f"docker run --cpuset-cpus {cpus}", f"In it start by taskset -c {rest}."),
         )  # fmt: skip
-        yield from self._kernel(self.isolated | chosen | idle)
+        yield from self._kernel(self.isolated - self.rest | chosen | idle)
 
     def _reasons(self) -> Iterator[str]:
         if self.isolated:
@@ -162,22 +159,21 @@ class Layout:
         if self.kind[0]:
             yield f", all {self.kind[0]}"
         if len(facts.nodes(self.system)) > 1:
-            card = self.card if self.card and self.card.node == self.node[0] else None
-            yield f", on {self.node[0]}" + (f", which has the card {card.name}" if card else "")
+            card = self.card if self.card and self.card.node == self.node else None
+            yield f", on {self.node}" + (f", which has the card {card.name}" if card else "")
 
     def _far(self) -> str:
         """Where the card is on a node that the threads are not on."""
-        if not self.card or self.card.node in (None, self.node[0]):
+        if not self.card or self.card.node in (None, self.node):
             return ""
-        return (
-            f" The card {self.card.name} is on {self.card.node}, which has no such CPU: packets cross nodes."
-        )
+        why = "which has too few such CPUs: packets cross nodes."
+        return f" The card {self.card.name} is on {self.card.node}, {why}"
 
     def _kernel(self, kept: Cpus) -> Iterator[Line]:
         target = Target(self.system, kept)
         if not self.rest or not target.others:
             return
-        near = self.rest & facts.nodes(self.system).get(self.node[0], self.rest) or self.rest
+        near = self.rest & facts.nodes(self.system).get(self.node, self.rest) or self.rest
         if self.card and self.card.irqs:
             write = f"echo {format_cpus(near)} > /proc/irq/$i/smp_affinity_list"
             line = f"for i in {' '.join(self.card.irqs)}; do {write}; done"

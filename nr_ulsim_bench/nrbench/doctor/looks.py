@@ -49,7 +49,8 @@ def cpu_quota(target: Target) -> Seen:
     found, count = quota(target.system), len(target.system.affinity())
     if found is None:
         visible(next(groups(target.system, "cpu"), None), "control groups are not visible")
-        return good("none")
+        above = " that is visible here; a pod's, above this namespace, is not"
+        return good("none" + (above if facts.groups_above(target.system) else ""))
     period_ms = found.period_us / 1000
     text = f"{found.cpus:g} CPUs in each {period_ms:g} ms ({found.group})"
     if found.cpus >= count:
@@ -89,7 +90,7 @@ def load(target: Target) -> Seen:
 
 def affinity_mask(target: Target) -> Seen:
     """The kernel does not balance over isolated CPUs."""
-    isolated, mask = facts.isolated(target.system), target.system.affinity() & target.system.online()
+    isolated, mask = facts.unbalanced(target.system), target.system.affinity() & target.system.online()
     if len(target.cpus & isolated) < 2:
         return good(format_cpus(mask))
     level, pins = bad if mask <= isolated else note, ",".join(map(str, sorted(target.cpus)))

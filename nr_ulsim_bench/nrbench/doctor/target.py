@@ -111,17 +111,18 @@ class Target:
         """Is measured once, when it is first asked for, without the time that looking at threads takes."""
         before, begin = self._threads(), self._ticks()
         time.sleep(WINDOW_S)
-        spent = Ticks(*(now - then for now, then in zip(self._ticks(), begin)))
+        # A counter may go back, as when a CPU goes offline, or a virtual machine moves to another host.
+        each = [zip(now, begin[cpu]) for cpu, now in self._ticks().items() if cpu in begin]
+        grown = [[max(now - then, 0) for now, then in of_cpu] for of_cpu in each]
+        spent = Ticks(*map(sum, zip((0, 0, 0), *grown)))
         known = {ids: thread.ticks for ids, thread in before.items()}
         now = self._threads().items()
         return Second(spent, [t._replace(ticks=t.ticks - known.get(ids, t.ticks)) for ids, t in now])
 
-    def _ticks(self) -> Ticks:
+    def _ticks(self) -> dict[int, Ticks]:
         times = facts.cpu_times(self.system)
-        found = [times[f"cpu{cpu}"] for cpu in self.cpus if f"cpu{cpu}" in times]
-        if not found:
-            raise Unseen("/proc/stat does not show the workers' CPUs")
-        return Ticks(*map(sum, zip(*found)))
+        found = {cpu: times[f"cpu{cpu}"] for cpu in self.cpus if f"cpu{cpu}" in times}
+        return visible(found or None, "/proc/stat does not show the workers' CPUs")
 
     def _threads(self) -> dict[tuple[str, str], Thread]:
         threads = facts.realtime_threads(self.system, os.getpid())

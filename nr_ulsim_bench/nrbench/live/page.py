@@ -238,7 +238,7 @@ class Page:
     uid, user      who owns the file
     own_pid        the process's number as it sees itself
     pid, program   as seen from here (processes.py); 0 and "" = the process is not visible, but lives
-    hidden         pools for which the page has no room: their number, and the name of one. By pools()"""
+    hidden         pools that have no part of the page: their number, and the name of one. By pools()"""
 
     def __init__(self, path: str) -> None:
         self.path, self.pid, self.program, self.hidden = path, 0, "", (0, "")

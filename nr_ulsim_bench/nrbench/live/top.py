@@ -149,7 +149,7 @@ def _missing(watch: Watch) -> Iterator[str]:
     for page in watch.pages:
         hidden, name = page.hidden
         if hidden:
-            yield f"{title(page)}: its page has no room for {hidden} more pools, such as {name}"
+            yield f"{title(page)}: {hidden} more pools, such as {name}, are not shown: its log has the reason"
     yield from ("".join(filter(str.isprintable, error)) for error in watch.errors)  # they have names of files
     if not watch.rows:
         yield "no process of this user has a pool with TPOOL_WS_LIVE=1"

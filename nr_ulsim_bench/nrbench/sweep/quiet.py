@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nrbench.judge import N_MIN
 from nrbench.sweep.figures import WHOLE
 from nrbench.sweep.record import INLINE
 from nrbench.sweep.runs import Runs
@@ -16,10 +17,12 @@ Case = tuple[str, str, str, str, str]  # host, kind, scenario, case, configurati
 
 
 class Quiet(NamedTuple):
-    """differ: by how much the medians of the builds. spread: interquartile range ÷ median, the widest."""
+    """differ: by how much the medians of the builds. spread: interquartile range ÷ median, the widest.
+    fewest: runs of a build."""
 
     differ: float
     spread: float
+    fewest: int
 
     @property
     def is_quiet(self) -> bool:
@@ -29,7 +32,8 @@ class Quiet(NamedTuple):
         text = f"inline runs of the builds differ by {100 * self.differ:.1f} %, those of one spread by "
         text += f"{100 * self.spread:.1f} %"
         if self.is_quiet:
-            return f"{text}: quiet"
+            few = f" (fewer than {N_MIN} runs): not known whether it was"
+            return text + (":" if self.fewest >= N_MIN else few) + " quiet"
         return f"{text}: not quiet (limits {100 * DIFFER_MAX:.0f} and {100 * SPREAD_MAX:.0f} %): {CAUSES}"
 
 
@@ -49,4 +53,4 @@ def quiet_of(runs: Runs) -> dict[Case, Quiet]:
 def _quiet(builds: list[list[float]]) -> Quiet:
     low, median, high = zip(*(np.quantile(times, (0.25, 0.5, 0.75)) for times in builds))
     spread = max((above - below) / middle for below, middle, above in zip(low, median, high))
-    return Quiet(float(max(median) / min(median) - 1), float(spread))
+    return Quiet(float(max(median) / min(median) - 1), float(spread), min(map(len, builds)))

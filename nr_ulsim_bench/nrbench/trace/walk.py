@@ -227,7 +227,8 @@ class Walk:
 
     def _phase(self, thread: Thread, now: int, task: Task) -> None:
         name, (_, frame, number, id) = PHASES[self.kind[now]], task
-        is_in, about = thread.span is not None and thread.span.kind == name, {"frame": frame, "slot": number}
+        about, span = {"frame": frame, "slot": number}, thread.span
+        is_in = span is not None and span.kind == name and span.slot is not None and span.slot.about == about
         if self.kind[now] in PHASE_BEGINS:
             if name not in thread.open or thread.open[name][0].about != about:
                 thread.open[name] = self._slot(thread, now, name, about, id), id, thread.pushed
@@ -246,8 +247,8 @@ class Walk:
             slot.end = now
             slot.ended |= {(name, id), (name, id, thread)}
         if thread.is_outside():
-            if is_in and thread.span and thread.span.slot:
-                thread.span.slot.is_seen &= TASK not in thread.may
+            if is_in and span and span.slot:
+                span.slot.is_seen &= TASK not in thread.may
                 self._close(thread, now, thread.pushed - pushed == self._worker[now])
             thread.may.discard(name)
 

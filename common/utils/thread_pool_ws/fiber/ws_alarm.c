@@ -60,9 +60,11 @@ static bool shorten_sleep(uint64_t at_ns)
   return true;
 }
 
-static void wake(void)
+/// @param must  as shorten_sleep() has returned. The caller does not hold the lock any more
+static void wake(bool must)
 {
-  ws_os_futex_wake(&ws_fiber_process.alarm_changed, 1);
+  if (must)
+    ws_os_futex_wake(&ws_fiber_process.alarm_changed, 1);
 }
 
 /// Stacks have been trimmed. @param again_ns  when to look again; 0 = not at all
@@ -75,8 +77,7 @@ static void end_trim(uint64_t again_ns)
     process->trim_due_ns = again_ns;
   const bool wakes = process->trim_due_ns != 0 && shorten_sleep(process->trim_due_ns);
   pthread_mutex_unlock(&process->alarm_lock);
-  if (wakes)
-    wake();
+  wake(wakes);
 }
 
 /// A thread that gives memory of idle stacks back, and ends. It may take long, for thousands of stacks, and
@@ -135,8 +136,7 @@ bool ws_alarm_add(ws_waiter_t *waiter)
   const bool wakes = added && shorten_sleep(waiter->deadline_ns);
   const int error = added ? ws_service_serve(&process->alarm, ws_service_priority(waiter->fiber)) : 0;
   pthread_mutex_unlock(&process->alarm_lock);
-  if (wakes)
-    wake();
+  wake(wakes);
   ws_service_warn("ws_alarm", waiter->fiber, error);
   return added;
 }
@@ -154,12 +154,13 @@ void ws_alarm_trim(void)
   ws_fiber_process_t *process = &ws_fiber_process;
   pthread_mutex_lock(&process->alarm_lock);
   bool wakes = false;
+  int error = 0;
   if (process->trim_due_ns == 0 && start()) {
     process->trim_due_ns = ws_os_now_ns() + WS_STACK_IDLE_NS;
     wakes = shorten_sleep(process->trim_due_ns);
-    ws_service_serve(&process->alarm, 0);
+    error = ws_service_serve(&process->alarm, 0);
   }
   pthread_mutex_unlock(&process->alarm_lock);
-  if (wakes)
-    wake();
+  wake(wakes);
+  ws_service_warn("ws_alarm", NULL, error);
 }

@@ -34,8 +34,8 @@ typedef enum {
 /// @param id     number of the user or transport block, chosen by the caller
 /// @threads   any; a phase begins and ends in one thread
 /// @progress  wait-free, but for the first call in the process and in a thread; no system call, about 0.1 us
-///            while a session records, else about 1 ns. Once a pool of the process has a deadline, a record or
-///            a report: two system calls, about 1 us, in the first begin of a phase outside tasks
+///            while a session records, else about 1 ns. Once a pool of the process has a deadline, a record
+///            or a report: two system calls, about 1 us, in the first begin of a phase outside tasks
 void ws_trace_phase_begin(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id);
 
 /// @brief End the phase: event symbol_processing_end or ulsch_decoding_end, with frame, slot and id of the

@@ -32,7 +32,7 @@ _Static_assert(offsetof(ws_page_t, request) == 88 && offsetof(ws_page_t, part) =
 #define PREFIX "thread_pool_ws.live"
 #define FOUND_MAX 4096u ///< names in FOLDER that a process looks at for files of killed ones
 #define TRIES 8u ///< names of a new file, until one is free
-#define AGAIN_NS 5000000000u ///< until a guard without a file tries again
+#define AGAIN_NS 5000000000u ///< until a guard without a place, or a file, tries again
 /// Descriptors begin here: no file that the program opens soon gets the number, if it closes all.
 #define FILE_MIN 100
 #define TEXT 100u ///< of settings
@@ -40,7 +40,7 @@ _Static_assert(offsetof(ws_page_t, request) == 88 && offsetof(ws_page_t, part) =
 
 /// What the guard of a pool with a page remembers: nothing that stands there is believed.
 struct ws_page_memory_s {
-  uint32_t place; ///< of its part
+  uint32_t place; ///< of its part; WS_PAGE_POOLS = it has none yet
   uint64_t next_ns; ///< when it writes again
   bool is_unseen; ///< its part is not written, and a warning has named the reason
   ws_page_request_t hold; ///< by which it is held; what was changed since, and what was in force before
@@ -304,11 +304,10 @@ static bool write_part(const struct ws_pool_s *pool, struct ws_page_memory_s *me
     part->worker[i].cpu = (int32_t)ws_hint_load(&pool->worker[i]->seen_cpu) - 1;
   }
   const size_t at = offsetof(ws_page_t, part[memory->place]);
-  const uint32_t even = part->sequence + 2;
   part->sequence++; // odd, in the part, too
-  const bool is_put = put(at, part, sizeof(even)) && put(at, part, sizeof(*part));
-  part->sequence = even;
-  return is_put && put(at, part, sizeof(even));
+  const bool is_put = put(at, part, sizeof(part->sequence)) && put(at, part, sizeof(*part));
+  part->sequence++;
+  return is_put && put(at, part, sizeof(part->sequence));
 }
 
 /// If the program that holds the pool is gone, set back what it has changed; else answer a new request. One
@@ -358,8 +357,7 @@ static const char *look_into(struct ws_pool_s *pool)
   const bool takes = is_due && lock_byte(F_OFD_SETLK, F_WRLCK, WS_PAGE_TAKE); // else it is being written
   if (takes)
     take_request(pool);
-  if (!write_part(pool, memory))
-    why = strerror(errno);
+  why = write_part(pool, memory) ? NULL : strerror(errno);
   if (takes)
     lock_byte(F_OFD_SETLK, F_UNLCK, WS_PAGE_TAKE);
   return why;
@@ -375,16 +373,20 @@ static void look(struct ws_pool_s *pool)
     return;
   memory->line[0] = '\0';
   memory->part.known.written_ns = now_ns;
+  if (memory->place == WS_PAGE_POOLS) // one may be free by now
+    for (memory->place = 0; own.used[memory->place];)
+      memory->place++;
+  own.used[memory->place] = memory->place < WS_PAGE_POOLS;
   const char *why = memory->place < WS_PAGE_POOLS ? look_into(pool) : "it has room for 1024 pools";
-  const bool is_news = memory->is_unseen != (why != NULL);
-  if (is_news) {
-    own.head.unseen += why ? 1 : UINT32_MAX;
+  if (why)
     memcpy(own.head.unseen_name, memory->part.known.name, sizeof(own.head.unseen_name));
+  if (why || memory->is_unseen) {
+    own.head.unseen += (why != NULL) - (uint32_t)memory->is_unseen;
     put(0, &own.head, sizeof(own.head));
   }
   pthread_mutex_unlock(&own.mutex);
   memory->next_ns = now_ns + (why ? AGAIN_NS : WS_PAGE_NS);
-  if (why && is_news)
+  if (why && !memory->is_unseen)
     ws_warn(&pool->settings, "live=1: tpool-ws does not see pool %s: " FOLDER ": %s", memory->part.known.name,
             why);
   memory->is_unseen = why;

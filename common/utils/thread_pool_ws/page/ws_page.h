@@ -46,7 +46,7 @@
 
 #define WS_PAGE_MAGIC 0x67507357u // "WsPg"
 #define WS_PAGE_VERSION 4u
-#define WS_PAGE_POOLS 1024u ///< at a time; a further one gets a warning
+#define WS_PAGE_POOLS 1024u ///< at a time; a further one gets a warning, and the next place that is free
 #define WS_PAGE_WORKERS 128u ///< of a pool; tasks and parks of further ones count in the last place
 /// Between two writes, and the longest sleep of a guard whose pool has a page.
 #define WS_PAGE_NS 200000000u
@@ -118,7 +118,7 @@ typedef struct {
   uint64_t pid; ///< in its namespace
   uint32_t pools; ///< parts from here on have no pool
   uint32_t unseen; ///< pools whose part is not written: no place is free, or there is no file for it
-  char unseen_name[64]; ///< of the last one
+  char unseen_name[64]; ///< of the one that has tried last
 } ws_page_head_t;
 
 typedef struct {

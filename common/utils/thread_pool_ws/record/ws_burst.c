@@ -105,7 +105,7 @@ static bool add_to_last(ws_event_ring_t *ring, uint64_t group)
 }
 
 /// A push is an event, or counts in the last one. Outside tasks it also begins a burst, or belongs to one
-/// or to a phase.
+/// or to a phase, unless it is to no pool (ws_trace_run()).
 static void note_push(ws_event_ring_t *ring, const struct ws_pool_s *pool, uint64_t group, uintptr_t func)
 {
   ws_span_t *span = &ring->span;
@@ -113,12 +113,12 @@ static void note_push(ws_event_ring_t *ring, const struct ws_pool_s *pool, uint6
   const uint64_t now_ns = add_to_last(ring, group) ? 0 : ws_os_now_ns(); // 0: its burst has begun
   if (now_ns != 0)
     ws_ring_put(ring, now_ns, WS_NOTE_PUSH, 1, group);
-  if (ring->depth > 0)
+  if (ring->depth > 0 || !pool)
     return;
   if (WS_UNLIKELY(span->in == WS_IN_NOTHING))
     *span = (ws_span_t){.in = WS_IN_BURST, .key = func, .begin = now_ns};
   span->pushed++;
-  span->pool = pool ? pool->id : 0;
+  span->pool = pool->id;
   span->ledger = ws_ledger_of(pool);
   span->group = group;
 }
@@ -169,11 +169,11 @@ void ws_burst_note(const struct ws_pool_s *pool, ws_note_t kind, uint32_t small,
   }
   if (kind == WS_NOTE_UNPARK && address > RISEN_NS) // else its timer had woken it
     ws_hint_store(&ws_rings.wake_ns, ws_follow(ws_hint_load(&ws_rings.wake_ns), address, 32, 96));
-  const bool is_phase = span->in == WS_IN_PHASE && span->phase == small;
+  const bool is_phase = span->in == WS_IN_PHASE && span->phase == small && span->key == address >> 16;
   const bool joins =
       kind == WS_NOTE_JOINED && span->in == WS_IN_BURST && (address == 0 || address == span->group);
   if (ring->depth == 0 && kind == WS_NOTE_PHASE && !is_phase)
-    *span = (ws_span_t){.in = WS_IN_PHASE, .phase = small, .begin = now_ns};
+    *span = (ws_span_t){.in = WS_IN_PHASE, .phase = small, .key = address >> 16, .begin = now_ns};
   else if (ring->depth == 0 && (joins || (kind == WS_NOTE_PHASE_END && is_phase)))
     end_burst(ring, now_ns);
   if (kind == WS_NOTE_PHASE || kind == WS_NOTE_JOIN)

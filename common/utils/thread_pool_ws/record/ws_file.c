@@ -17,9 +17,9 @@
 #include "ws_journal_write.h"
 #include "ws_ledgers.h"
 
-#define LOOK_NS 60000000000u ///< between two looks at the bound
+#define LOOK_NS 60000000000u ///< between two looks at the bound, beside those for a new file
 
-/// What of a ring is in a file.
+/// What of a ring is in a file: the events of this thread below head. All 0 = nothing.
 typedef struct {
   uint64_t tid, head;
 } written_t;
@@ -27,13 +27,13 @@ typedef struct {
 static struct {
   ws_folder_t folder; ///< folder.path "" = there is no record
   uint64_t look_ns; ///< when it is looked at again
-  uint64_t bursts, late; ///< of all pools, that the journal has counted; not those of the parent of a fork
-  bool is_whole; ///< what was written before is there
-  void *lock; ///< the mapping that holds it; NULL = none
-  int error; ///< of which the last warning was
-  uint64_t loads; ///< of libraries: it names these
-  written_t written[WS_RINGS];
-  ws_file_head_t head;
+  uint64_t bursts, late; ///< of ws_ledgers_sum(): what the journal has counted, or was before the record
+  bool is_whole; ///< the file has what `written` says; else all is written anew
+  void *lock; ///< the mapping that holds the record's; NULL = none
+  int error; ///< of the last write, 0 = none: the same one again gives no warning
+  uint64_t loads; ///< of libraries, when head.maps was read
+  written_t written[WS_RINGS]; ///< in the record
+  ws_file_head_t head; ///< what the next write begins with, of a window, too
 } own;
 
 void ws_file_end(void)
@@ -57,9 +57,10 @@ void ws_file_begin(const ws_settings_t *settings)
     in->path[0] = '\0';
   }
   ws_os_read("/proc/self/comm", program, sizeof(program));
+  // No other letters: '-' and '.' end the program in a name, so that in->like matches no other program's.
   for (char *letter = program; *letter; letter++)
     *letter = *letter == '\n' ? '\0' : isalnum((unsigned char)*letter) ? *letter : '_';
-  ws_ledgers_sum(&own.bursts, &own.late);
+  ws_ledgers_sum(&own.bursts, &own.late); // in the child of a fork: its parent's
   memcpy(own.head.magic, "WSREC005", sizeof(own.head.magic));
   own.head.pid = ws_rings.pid;
   ws_os_clocks(&own.head.own_ns, &own.head.real_ns);
@@ -71,7 +72,9 @@ void ws_file_begin(const ws_settings_t *settings)
   ws_journal_begin(in->path, program, own.head.pid, (uint32_t)own.head.real_ns);
 }
 
-/// Count in the journal what has ended since the last call, and write it. @return false: errno says why
+/// Count in the journal what has ended since the last call, and write it. Bursts are then in its minute in
+/// memory, written or not; files that went stay to be counted until a write has them. @return false: errno
+/// says why
 static bool write_journal(bool ends)
 {
   uint64_t bursts, late;
@@ -84,7 +87,8 @@ static bool write_journal(bool ends)
   return good;
 }
 
-/// Make the record's file, and look at the folder's bound. @return the open file; -1: errno says why
+/// Make the record's file, and look at the folder's bound. Without its lock the file is used all the same: a
+/// process that sweeps may remove it, and then it is made anew. @return the open file; -1: errno says why
 static int make_file(const char *path)
 {
   const int file = ws_held_file_make(path, &own.lock), error = errno;
@@ -99,7 +103,7 @@ static int make_file(const char *path)
 
 typedef char path_t[sizeof(own.folder.path) + sizeof(own.folder.own) + 20];
 
-/// @param window  its number; WS_WINDOWS = the record
+/// @param window  its number; WS_WINDOWS = the record. @return @p path, with its name
 static char *path_of(path_t path, uint32_t window)
 {
   char end[12] = "";
@@ -109,8 +113,10 @@ static char *path_of(path_t path, uint32_t window)
   return path;
 }
 
-/// @return the record's file, which is made if there is none; -1: errno says why, EEXIST = what has its
-///         name is not this user's, or no file
+/// Open the record's file, each time anew: a program that becomes a daemon closes all descriptors, and their
+/// numbers are then other files'. Clears own.is_whole if the file was made, or cut short.
+/// @return the file, which is made if there is none; -1: errno says why, EEXIST = what has its name is not
+/// this user's, or no file
 static int open_file(void)
 {
   path_t path;
@@ -157,7 +163,10 @@ static const ws_ring_event_t *copy_events(const ws_event_ring_t *ring, uint64_t 
   return copy;
 }
 
-/// @param written  what the file has of it; then also what is new
+/// Write what is new in a ring to its place. The owner goes on meanwhile: what it may have overwritten is
+/// marked.
+/// @param written  what the file has of it; then also what is new, with an error perhaps more than the file
+/// has
 /// @param since_ns  without the events before, but from a note on; 0 = all
 /// @return false: errno says why
 static bool put_ring(int file, uint32_t number, written_t *written, uint64_t since_ns)
@@ -166,9 +175,10 @@ static bool put_ring(int file, uint32_t number, written_t *written, uint64_t sin
   const uint64_t at = sizeof(own.head) + number * sizeof(*ring);
   const uint64_t tid = ws_load_acquire(&ring->tid); // [edge RING acquire] what begins it
   const uint64_t now = ws_load_acquire(&ring->head); // [edge RING acquire] the events below
+  // Else the file has nothing of the ring, or what it has is another owner's: all is written.
   const bool is_its = written->head > 0 && tid == written->tid && now >= written->head;
   const uint64_t has = is_its ? written->head - 1 : 0; // a push that is the newest event may count more since
-  const uint64_t first = now - has < WS_RING_EVENTS ? has : now - WS_RING_EVENTS;
+  const uint64_t first = now - has < WS_RING_EVENTS ? has : now - WS_RING_EVENTS; // of the new ones
   uint64_t from = first;
   if (tid == 0 || now == 0 || (is_its && now == written->head))
     return true;
@@ -176,7 +186,7 @@ static bool put_ring(int file, uint32_t number, written_t *written, uint64_t sin
     from++;
   from = note_before(ring, from, first);
   const ws_ring_event_t *event = copy_events(ring, from, now);
-  for (uint64_t i = from; i < now;) {
+  for (uint64_t i = from; i < now;) { // two pieces, if they go over the end of the ring's memory
     const uint64_t place = i % WS_RING_EVENTS, left = WS_RING_EVENTS - place;
     const uint64_t events = now - i < left ? now - i : left;
     if (!ws_held_file_put(file, &event[place], events * sizeof(ws_ring_event_t),
@@ -187,11 +197,13 @@ static bool put_ring(int file, uint32_t number, written_t *written, uint64_t sin
   const uint64_t begin[] = {now, ws_stat_load(&ring->who), tid, ws_stat_load(&ring->name[0]),
                             ws_stat_load(&ring->name[1])};
   _Static_assert(sizeof(begin) == offsetof(ws_event_ring_t, depth), "what a ring begins with");
+  // Last: the number of events, once these are in the file.
   *written = (written_t){tid, now};
   return ws_held_file_put(file, begin, sizeof(begin), at);
 }
 
-/// @return 1: the others have the same number
+/// For dl_iterate_phdr(): set *loads to how many libraries were loaded so far.
+/// @return 1: no further call, as each library comes with the same number
 static int count_loads(struct dl_phdr_info *info, size_t bytes, void *loads)
 {
   (void)bytes;
@@ -199,8 +211,9 @@ static int count_loads(struct dl_phdr_info *info, size_t bytes, void *loads)
   return 1;
 }
 
-/// Set own.head.maps to the lines of files that are mapped private and to be read only, as code is: DPDK
-/// has a line for each huge page, which would leave no room.
+/// Set own.head.maps to the lines of files that are mapped private and to be read only, as code is: DPDK has
+/// a line for each huge page, which would leave no room. Lines for which there is none are left out; if the
+/// file cannot be read, all.
 static void read_maps(void)
 {
   char line[PATH_MAX + 100], *end = own.head.maps; // "<begin>-<end> r-xp <offset> <device> <inode> <path>"
@@ -216,13 +229,15 @@ static void read_maps(void)
     fclose(maps);
 }
 
-/// Write own.head and the rings. @param is_window  all events since since_ns; else what is new in the record
-/// @return false: errno says why
+/// Write own.head and the rings, and have the file as long as all rings are. If libraries were loaded since,
+/// own.head.maps is read again, and the record written anew.
+/// @param is_window  all events since @p since_ns; else what is new in the record, or all unless own.is_whole
+/// @return false: errno says why, and own.written may be wrong: the caller clears own.is_whole
 static bool put_rings(int file, bool is_window, uint64_t since_ns)
 {
   const uint32_t count = ws_hint_load(&ws_rings.count), without = ws_stat_load(&ws_rings.without);
   uint64_t loads = 0;
-  ws_os_fork_hold();
+  ws_os_fork_hold(); // it takes a lock of the C library
   dl_iterate_phdr(count_loads, &loads);
   ws_os_fork_let();
   if (loads != own.loads) {
@@ -232,6 +247,8 @@ static bool put_rings(int file, bool is_window, uint64_t since_ns)
   }
   own.head.rings = without > 0 ? WS_RINGS + without : count;
   own.head.since_ns = since_ns;
+  // Before the rings are read: events until own_ns are then in the file, but for one that its thread is just
+  // writing.
   ws_os_clocks(&own.head.own_ns, &own.head.real_ns);
   if (!is_window && !own.is_whole)
     memset(own.written, 0, sizeof(own.written));
@@ -246,8 +263,8 @@ static bool put_rings(int file, bool is_window, uint64_t since_ns)
   return good && fstat(file, &about) == 0 && (about.st_size >= bytes || ftruncate(file, bytes) == 0);
 }
 
-/// Look at the folder. If only this process's files take more than the bound, its windows go. While
-/// they still do, ws_file_window() makes none.
+/// Look at the folder. If what is left takes more than the bound, windows of this process go, those of the
+/// highest numbers first. While it still does, ws_file_window() makes no further one.
 static void keep_bound(void)
 {
   path_t path;
@@ -263,6 +280,8 @@ void ws_file_write(bool ends)
 {
   const int file = open_file();
   own.is_whole = file >= 0 && put_rings(file, false, 0);
+  // After the rings: if the process is killed in between, the file has the time before, until which it is
+  // whole.
   own.head.until_ns = own.is_whole ? own.head.own_ns : own.head.until_ns;
   const uint64_t until_ns = ends ? UINT64_MAX : own.head.until_ns;
   own.is_whole =
@@ -287,6 +306,8 @@ int ws_file_window(uint32_t number, uint64_t since_ns)
 {
   path_t path, part;
   snprintf(part, sizeof(part), "%s/%s.part", own.folder.path, own.folder.own);
+  // is_full may be of a look that counted a part which is gone by now: for a window that is there it is tried
+  // again.
   if (own.folder.is_full && access(path_of(path, number), F_OK) != 0)
     return ENOSPC;
   unlink(part); // what a full disk left
@@ -295,7 +316,7 @@ int ws_file_window(uint32_t number, uint64_t since_ns)
     return errno;
   int error = put_rings(file, true, since_ns) ? 0 : errno;
   close(file);
-  ws_folder_keep(&own.folder);
+  ws_folder_keep(&own.folder); // before the name: a window for which there is no room replaces none
   error = error == 0 && own.folder.is_full ? ENOSPC : error;
   if (error == 0 && rename(part, path_of(path, number)) != 0)
     error = errno;

@@ -16,7 +16,7 @@
 static ws_provider_t table; ///< constant once it is seen
 
 /// Give the process rings, which take its events, and its record, unless it has them; the pool a ledger, and
-/// with it the scribe. @return false: no memory
+/// with it the scribe. @return false: no memory for the ledger. Rings and record stay, for a next pool
 static bool begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_settings)
 {
   const ws_settings_t *settings = &pool->settings;
@@ -24,7 +24,7 @@ static bool begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_settings
   if (!ws_rings_are_own()) { // the first one, or in the child of a fork
     if (ws_rings.pid != 0) // else a guard may be in ws_scribe_widen()
       ws_scribe_forget();
-    ws_rings = (struct ws_rings_s){.pid = (uint32_t)getpid(), .forks = ws_process.forks};
+    ws_rings_begin();
     ws_file_begin(settings);
     table = ws_provider_events() ? *ws_provider_events() : table; // LTTng's, or in that child this
     table.note = ws_burst_note;
@@ -36,7 +36,7 @@ static bool begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_settings
   }
   const bool judges = ws_ledger_begin(pool, deadline_ns, by_settings);
   pthread_mutex_unlock(&ws_process.pools_lock);
-  if (judges)
+  if (judges) // without the lock: to make a thread waits for a fork, and a fork for the lock
     ws_scribe_begin(settings);
   return judges;
 }
@@ -52,11 +52,14 @@ void ws_flight_begin(struct ws_pool_s *pool)
 
 static ws_au32_t is_over; ///< S 1 = the library is unloaded, or the process ends
 
-/// Free what pools shared, if there is none and there will be none. @threads  who has the lock of pools
+/// If there is no pool and there will be none, free what pools shared. A thread that is just marking a phase
+/// is not waited for.
+/// @threads  with the lock of pools
 static void end_after_last(void)
 {
   if (!ws_hint_load(&is_over) || ws_process.first || !ws_rings_are_own())
     return;
+  // First: a thread that comes to an event from now on makes none.
   ws_store_release(&ws_provider, NULL); // [edge PROVIDER release] nothing
   ws_rings_end();
   ws_ledgers_free();
@@ -70,7 +73,7 @@ void ws_flight_end(struct ws_pool_s *pool)
     return;
   ws_scribe_end(ws_hint_load(&is_over) ? NULL : &pool->settings);
   pthread_mutex_lock(&ws_process.pools_lock);
-  ws_stat_store(&ledger->pool, 0); // it is free
+  ws_stat_store(&ledger->pool, 0); // it is free. Until here the scribe could count for the pool
   end_after_last();
   pthread_mutex_unlock(&ws_process.pools_lock);
 }
@@ -112,7 +115,9 @@ typedef struct {
   ws_journal_burst_t *worst;
 } worst_t;
 
-/// For each burst of a journal: if it is the pool's, and among the worst so far, put it in its place.
+/// For each burst of a journal: if it is the pool's, and among the worst so far, put it in its place. A
+/// pool's id is unique in its process only, and a pid only while that lives: the journals have other
+/// processes' bursts, too.
 static void take_worst(void *arg, const ws_journal_burst_t *burst)
 {
   worst_t *found = arg;
@@ -146,7 +151,9 @@ const char *ws_flight_copy(uint64_t key)
 }
 
 #ifndef WS_SIMULATED // that machine ends before the process
-/// Pools may live then: those of a static object in C++ end later, and threads of others go on.
+/// The library is unloaded, or the process ends: have the scribe write what is left, and end. Pools may live
+/// then: those of a static object in C++ end later, and threads of others go on. From here on their late
+/// bursts are not examined, and the last one to end frees all.
 __attribute__((destructor)) static void end(void)
 {
   if (!ws_rings_are_own())

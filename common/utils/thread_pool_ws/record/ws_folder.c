@@ -14,7 +14,7 @@
 
 #include "ws_held_file.h"
 
-#define NAMES 4096u ///< that are looked at
+#define NAMES 4096u ///< that are looked at, and files that a call removes: so a call ends
 
 /// The file that was written first, of those that were offered.
 typedef struct {
@@ -22,9 +22,9 @@ typedef struct {
   uint64_t ns; ///< since 1970
 } oldest_t;
 
-/// What a look finds.
+/// What a look finds, of the program and user.
 typedef struct {
-  uint64_t bytes; ///< of all files
+  uint64_t bytes; ///< of all files, on the disk: holes take none
   uint32_t records; ///< of processes that are gone, without windows
   oldest_t file, record; ///< of processes that are gone
 } look_t;
@@ -39,7 +39,8 @@ static void offer(oldest_t *oldest, const char *name, const struct stat *about)
   oldest->ns = ns;
 }
 
-/// @return whether no living process has the file
+/// @return whether no living process, nor this one, has the file. Those that are not locked have a record
+/// beside them, of the same process: a window, and one that is being written
 static bool is_left(int folder, const char *name)
 {
   char record[NAME_MAX + 8];
@@ -51,7 +52,8 @@ static bool is_left(int folder, const char *name)
   return faccessat(folder, record, F_OK, 0) != 0 || ws_held_file_is_left(folder, record, false);
 }
 
-/// Count the file, if it is one of the program and user. If no living process has it, it is one that may go.
+/// Count the file, if it is one of the program and user. If no living process has it, it is one that may go:
+/// this one's own are not asked for locks.
 static void look_at(const ws_folder_t *folder, DIR *dir, const char *name, look_t *look)
 {
   const size_t own = strlen(folder->own);
@@ -80,7 +82,9 @@ void ws_folder_keep(ws_folder_t *folder)
     rewinddir(dir);
     for (uint32_t k = 0; k < NAMES && (entry = readdir(dir)); k++)
       look_at(folder, dir, entry->d_name, &look);
+    // Anew for each file that goes: other processes of the program look and remove at the same time.
     folder->is_full = look.bytes > folder->bound;
+    // A record too many goes whatever the bound; else the oldest file of any kind.
     const char *goes = look.records > WS_FOLDER_RECORDS ? look.record.name : "";
     goes = folder->is_full && !goes[0] ? look.file.name : goes;
     if (!goes[0] || unlinkat(dirfd(dir), goes, 0) != 0)

@@ -13,14 +13,14 @@
 
 #include "ws_held_file.h"
 
-#define NAMES 64u ///< processes of the program at one time
+#define NAMES 64u ///< that are tried: processes of the program at one time
 
 static struct {
-  char like[PATH_MAX]; ///< its name, without the end
+  char like[PATH_MAX]; ///< what the paths of the program's journals begin with
   char path[PATH_MAX + 20];
   uint32_t pid, life;
   ws_journal_head_t head;
-  struct stat file;
+  struct stat file; ///< the file that it holds, at the last look: which one, and its size
   void *lock; ///< the mapping that holds it; NULL = it has none
   // The minute in memory.
   ws_journal_minute_t row; ///< row.number 0 = there is none yet
@@ -66,8 +66,8 @@ uint32_t ws_journal_read_bursts(int file, const ws_journal_minute_t *row,
   return count;
 }
 
-/// Give a late burst a place. In a full minute it takes that of the one that is least over its limit, but not
-/// the first one's.
+/// Give a late burst a place in the minute in memory. If that is full, it takes that of the one that is least
+/// over its limit, but not the first one's; if it is not more over its own, it gets none.
 static void place(const ws_journal_burst_t *burst)
 {
   uint32_t at = (uint32_t)own.row.entries;
@@ -82,7 +82,7 @@ static void place(const ws_journal_burst_t *burst)
   own.is_new = true;
 }
 
-/// Add counts to the minute.
+/// Add counts to the minute in memory. Its entries are those that place() counts.
 static void add(const ws_journal_minute_t *more)
 {
   ws_journal_minute_t *row = &own.row;
@@ -94,7 +94,7 @@ static void add(const ws_journal_minute_t *more)
     row->part_ns[i] += more->part_ns[i];
 }
 
-/// Add what the file has of the minute.
+/// Add what the file has of the minute to what is in memory. A file that cannot be read has nothing.
 static void go_on(int file)
 {
   const uint64_t number = own.row.number;
@@ -110,8 +110,9 @@ static void go_on(int file)
 }
 
 /// Hold a journal of the program that no other process holds. If there is none, it holds what it held, which
-/// the next call may find again.
-/// @return an open file, or -1
+/// the next call may find again. Else the minute in memory then has what that file has, too, and all of it is
+/// to be written.
+/// @return an open file; -1: errno is that of the last name
 static int take(void)
 {
   char path[sizeof(own.path)];
@@ -133,7 +134,7 @@ static int take(void)
       close(file);
       continue; // of another version
     }
-    ws_held_file_let_go(&own.lock);
+    ws_held_file_let_go(&own.lock); // only now: without another file it keeps the one of before
     own.lock = lock;
     own.file = about;
     memcpy(own.path, path, sizeof(path));
@@ -147,7 +148,8 @@ static int take(void)
   return -1;
 }
 
-/// @return the file that it holds; if that was removed or replaced, another one; -1 = there is none
+/// @return the file that it holds; if that was removed or replaced, another one; -1: errno says why. Without
+/// a free descriptor it holds what it held
 static int open_file(void)
 {
   struct stat now;
@@ -164,7 +166,8 @@ static int open_file(void)
   return take();
 }
 
-/// Row and bursts of the minute: bursts first. Readers leave out those for which there is no room.
+/// Write row and bursts of the minute in memory: bursts first, so that a row has those that it counts. If
+/// there is no room for them the row is written all the same: readers leave out places of other minutes.
 /// @return false: errno says why
 static bool write_minute(int file)
 {
@@ -181,7 +184,8 @@ static bool write_minute(int file)
   return true;
 }
 
-/// Have the minute of that time in memory. The one that is there before is written.
+/// Have the minute of that time in memory, with what the file has of it. The one that is there before is
+/// written, and what cannot be written is lost.
 static void turn_to(uint64_t real_ns)
 {
   const uint64_t number = real_ns / WS_JOURNAL_MINUTE_NS + 1;
@@ -189,7 +193,7 @@ static void turn_to(uint64_t real_ns)
     return;
   const int file = open_file();
   if (file >= 0)
-    write_minute(file); // what cannot be written is lost
+    write_minute(file);
   memset(&own.row, 0, sizeof(own.row));
   own.row.number = number;
   own.row.real_ns = real_ns;
@@ -224,6 +228,7 @@ bool ws_journal_write(uint64_t real_ns, uint64_t bursts, uint64_t late, uint64_t
     return false;
   own.head.removed += removed;
   own.head.until_ns = ends ? UINT64_MAX : real_ns;
+  // The head last: until_ns is then true if the process is killed in between.
   bool good = write_minute(file);
   good = ws_held_file_put(file, &own.head, sizeof(own.head), 0) && good;
   own.head.removed -= good ? 0 : removed;

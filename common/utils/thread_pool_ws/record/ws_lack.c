@@ -5,7 +5,7 @@
 
 #include "ws_seen.h"
 
-#define LEAST_NS 20000 ///< that a thread lacks: its clocks are read one after the other
+#define LEAST_NS 20000 ///< that a thread lacks, less is nothing: its clocks are read one after the other
 #define AWAKE_NS 2000u ///< a sleep that was so short was none: the thread had been called meanwhile
 #define ASLEEP_NS 10000u ///< one that was so long was one
 #define LEARNS 4u ///< threads, in a pass
@@ -13,23 +13,25 @@
 
 /// Of each ring.
 static struct {
-  uint64_t tid, cpu_ns; ///< its owner, and the CPU time that a sleep takes it
+  uint64_t tid, cpu_ns; ///< its owner, and the CPU time that a sleep takes it (median); 0 = not known
   ws_lack_t lack; ///< what has no cause yet
 } of[WS_RINGS];
 
 /// What a thread did between notes.
 typedef struct {
-  /// Without a CPU, but for its sleeps, and for what tasks outside the burst took longer than usual.
+  /// Without a CPU, but for its sleeps, and for what tasks outside the burst took longer than usual. Below 0
+  /// if it used the CPU in its sleeps.
   int64_t idle_ns;
-  int64_t slept; ///< times, as the kernel counts
-  int64_t sleeps, long_sleeps; ///< of the pool: that were probably some, and certainly
+  int64_t slept; ///< how often, as the kernel counts
+  int64_t sleeps, long_sleeps; ///< of the pool's: longer than AWAKE_NS, and than ASLEEP_NS
 } stretch_t;
 
 /// @brief Read from the note @p last, which is at *at, back to the one before, which becomes *last. What a
 /// thread outside did is known only if it has noted the end of a burst or phase, which began at the note
 /// before.
 /// @param burst  NULL = none
-/// @return whether there is a note before; only then, and if that is known, it is added to *sum
+/// @return whether there is a note before; only then, and if that is known, it is added to *sum. false: *at
+/// is where the ring can be read no further
 static bool add_stretch(const ws_event_ring_t *ring, uint64_t *at, ws_seen_t *last,
                         const ws_late_burst_t *burst, stretch_t *sum)
 {
@@ -45,6 +47,8 @@ static bool add_stretch(const ws_event_ring_t *ring, uint64_t *at, ws_seen_t *la
     own.sleeps += it.kind == WS_NOTE_SLEEP && length > AWAKE_NS;
     own.long_sleeps += it.kind == WS_NOTE_SLEEP && length > ASLEEP_NS;
     is_known |= *at + 1 == from && (it.kind == WS_NOTE_JOINED || it.kind == WS_NOTE_PHASE_END);
+    // A task outside the burst that was longer than usual may have lacked the CPU: that made this burst no
+    // longer.
     if (it.kind == WS_NOTE_RAN && !it.inside)
       ran_ns = burst && it.ns >= burst->begin && it.ns <= burst->end ? 0 : it.ns;
     if (it.kind == WS_NOTE_RUN && !it.inside && ran_ns > it.ns && burst)
@@ -68,7 +72,8 @@ static bool find_note(const ws_event_ring_t *ring, uint64_t *at, ws_seen_t *note
   return false;
 }
 
-/// Learn from the thread's last two notes: CPU time that it has used while its events say that it slept.
+/// Learn from the thread's last two notes: CPU time that it has used while its events say that it slept. As
+/// long as it makes no new note, the same is learnt again.
 static void learn(uint32_t number)
 {
   const ws_event_ring_t *ring = ws_ring(number);
@@ -93,7 +98,8 @@ void ws_lack_learn(void)
     learn(at++ % count);
 }
 
-/// @return what it lacked between the notes around the burst
+/// @return what a thread lacked between the notes around the burst, so also shortly before and after it. What
+/// lies before the oldest note, or is not known, is left out
 static ws_lack_t lack_of(uint32_t number, const ws_late_burst_t *burst)
 {
   const ws_lack_t none = {0, WS_CAUSES};
@@ -102,7 +108,7 @@ static ws_lack_t lack_of(uint32_t number, const ws_late_burst_t *burst)
   uint64_t at = until;
   ws_seen_t last;
   stretch_t it = {0};
-  // The burst's thread has its last note before the end, another thread the first one after it, or none yet.
+  // The burst's thread has made its last note at the end, another thread makes one after it, or has none yet.
   while (ring != burst->ring && at < head && ws_seen_at(ring, at).kind != WS_NOTE_USED)
     at++;
   at = at < head ? at + 1 : until;
@@ -114,6 +120,8 @@ static ws_lack_t lack_of(uint32_t number, const ws_late_burst_t *burst)
                 most_ns = it.idle_ns + it.sleeps * cpu_ns;
   if (most_ns < LEAST_NS)
     return none;
+  // One sleep more than the pool made is one in a task. If a short one of the pool may have been none, both
+  // are possible. After a stop the kernel has counted one more.
   ws_cause_t cause = WS_CAUSE_NO_CPU;
   if (!burst->was_stopped && it.slept > it.long_sleeps)
     cause = it.slept > it.sleeps ? WS_CAUSE_ASLEEP : WS_CAUSE_NO_CPU_OR_ASLEEP;

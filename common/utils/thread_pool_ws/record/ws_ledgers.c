@@ -21,7 +21,8 @@ bool ws_ledger_begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_setti
     ledger->next = first;
     ws_store_release(&newest, ledger); // [edge LEDGER release] its next
   }
-  // The scribe may still read it for the pool that had it before.
+  // The scribe, or a thread that has joined, may still hold it for the pool that had it before: so its counts
+  // are written as atomic words.
   for (size_t i = 0; i < sizeof(ws_ledger_t) / sizeof(uint64_t); i++)
     if (i < COUNTED)
       ws_stat_store(&ledger->before[i], ws_stat_load(&ledger->count[i]));
@@ -41,7 +42,7 @@ void ws_ledgers_sum(uint64_t *bursts, uint64_t *late)
 {
   const ws_ledger_room_t *ledger = ws_load_acquire(&newest); // [edge LEDGER acquire] what is in it
   for (*bursts = *late = 0; ledger; ledger = ledger->next) {
-    *late += ws_stat_load(COUNT(ledger, late)); // before bursts: not more than these
+    *late += ws_stat_load(COUNT(ledger, late)); // first: one that ends meanwhile makes bursts the larger
     *bursts += ws_stat_load(COUNT(ledger, bursts));
   }
 }
@@ -57,6 +58,8 @@ void ws_ledgers_free(void)
   }
 }
 
+/// ws_ledger.h. What is late and has no cause yet counts as WS_CAUSE_UNSEEN: the sums less those of all other
+/// causes. Threads count meanwhile: no difference may fall below 0.
 void ws_pool_ledger_sized(const struct ws_pool_s *pool, ws_ledger_t *ledger, size_t bytes)
 {
   ws_ledger_t own = {0};
@@ -91,7 +94,7 @@ void ws_ledger_cause(ws_ledger_room_t *ledger, const uint64_t part_ns[WS_CAUSES]
 {
   for (uint32_t i = 0; i < WS_CAUSES; i++) {
     ws_stat_add(COUNT(ledger, by[i].total_ns), part_ns[i]);
-    if (part_ns[i] > ws_stat_load(COUNT(ledger, by[i].worst_ns)))
+    if (part_ns[i] > ws_stat_load(COUNT(ledger, by[i].worst_ns))) // only the scribe writes it
       ws_stat_store(COUNT(ledger, by[i].worst_ns), part_ns[i]);
   }
   ws_stat_add(COUNT(ledger, by[most].bursts), 1);

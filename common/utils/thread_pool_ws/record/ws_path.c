@@ -22,17 +22,20 @@ typedef struct {
   ws_late_burst_t *burst;
   ws_usual_t usual;
   ws_work_t work;
-  uint64_t length, usual_ns; ///< of the burst; and usually
+  uint64_t length, usual_ns; ///< of the burst; and usually, at most its limit
   uint32_t number; ///< of the ring
-  uint64_t at; ///< of the event `to` there
-  ws_seen_t to;
+  uint64_t at; ///< the place of the event `to` there
+  ws_seen_t to; ///< how far the walk has come; at first only the burst's end
   uint64_t task, serial; ///< ns: of the task that it is in; of threads outside tasks and waits
   uint64_t over; ///< of tasks longer than usual, what they did not lack
-  uint64_t skips; ///< not 0: until the begin of the wait for this group, of another pool, which ended at `to`
+  /// Not 0: the walk goes back to the begin of a wait for this group, of another pool. A wait for all of that
+  /// pool, group 0, is not skipped.
+  uint64_t skips;
 } path_t;
 
 static uint64_t lacked[WS_RINGS]; ///< of each ring's tasks longer than usual: what they lacked
 
+/// Blame a cause for so many ns over the usual. WS_CAUSES = none
 static void add(path_t *path, ws_cause_t cause, uint64_t ns)
 {
   if (cause < WS_CAUSES)
@@ -51,14 +54,16 @@ static void add_left(path_t *path, ws_cause_t cause, uint64_t ns)
   add(path, cause, ws_least(ns, left_of(path)));
 }
 
-/// @return the share of tasks that it has more than usual
+/// @return the share of tasks that it has more than usual, below 1. 0 = at most an eighth more, or the usual
+/// is not known
 static double more_of(const path_t *path)
 {
   const uint64_t tasks = path->burst->pushed * 1024, usual = path->usual.tasks;
   return usual > 0 && tasks > usual + usual / 8 ? (double)(tasks - usual) / (double)tasks : 0;
 }
 
-/// @brief Go to the last event of that kind of another thread, after @p from and until path->to.
+/// @brief Go to the last event of that kind of another thread, after @p from and until path->to. Threads
+/// without an event in the burst are left out.
 /// @param address  that it has; 0 = any. @return whether there is one; else the path stays
 static bool go_to_last(path_t *path, ws_note_t kind, uint64_t address, uint64_t from)
 {
@@ -88,6 +93,7 @@ static bool jump(path_t *path, uint64_t since)
   const ws_seen_t to = path->to;
   const bool wakes = to.kind == WS_NOTE_UNPARK, joins = to.kind == WS_NOTE_JOINED;
   const uint64_t who = ws_stat_load(&ws_ring(path->number)->who);
+  // A wait ends with the last task of its group. For group 0, a wait for the pool, any task counts.
   const bool was_told = (joins && go_to_last(path, WS_NOTE_RAN, to.address, since))
                         || (wakes && go_to_last(path, WS_NOTE_WAKE, who, since));
   const uint64_t took = ws_above(to.ns, path->to.ns);
@@ -97,7 +103,10 @@ static bool jump(path_t *path, uint64_t since)
   return was_told || (!joins && go_to_last(path, WS_NOTE_PUSH, 0, since));
 }
 
-/// The path has come to a task's begin.
+/// The path has come to a task's begin: blame what its thread lacked, and leave the rest over the usual to
+/// blame_work(), which finds whether one task explains it. The last call in a walk, for the first task, sets
+/// start.
+/// @param it  the begin. @param task  the length that lies on the path
 static void end_task(path_t *path, const ws_seen_t *it, uint64_t task)
 {
   ws_late_burst_t *burst = path->burst;
@@ -115,7 +124,9 @@ static void end_task(path_t *path, const ws_seen_t *it, uint64_t task)
   path->task = 0;
 }
 
-/// @brief Go from path->to to the event before.
+/// @brief Go from path->to to the event before it in its ring, or if its thread had to wait, by jump() to
+/// another ring. What the thread did in between is blamed, or adds to path->task or path->serial.
+/// @param it  the event before, whose place path->at is
 static void step(path_t *path, ws_seen_t it)
 {
   const ws_late_burst_t *burst = path->burst;
@@ -123,13 +134,15 @@ static void step(path_t *path, ws_seen_t it)
   const uint64_t since = it.ns > burst->begin ? it.ns : burst->begin, length = ws_above(path->to.ns, since);
   const bool waits = it.kind == WS_NOTE_JOIN || it.kind == WS_NOTE_RAN || it.kind == WS_NOTE_UNPARK;
   const uint32_t to = path->to.kind;
+  // A thread outside that calls a worker without a push is the pool's guard.
   const bool is_guard = ring != burst->ring && ws_stat_load(&ring->who) == 0 && it.kind != WS_NOTE_PUSH;
-  if (path->skips) { // what it does in that wait, of that pool
+  if (path->skips) { // whatever the thread does in that wait has this cause
     add(path, WS_CAUSE_OTHER_POOL, length);
     if (it.kind == WS_NOTE_JOIN && it.address == path->skips)
       path->skips = 0;
   } else if (to == WS_NOTE_UNPARK
              || (waits && (to == WS_NOTE_JOINED || to == WS_NOTE_RUN || to == WS_NOTE_PARK))) {
+    // If no event ended the wait, its time has no cause here, and the walk goes on in this ring.
     if (jump(path, since))
       return;
   } else if (it.kind == WS_NOTE_RUN) {
@@ -162,6 +175,7 @@ static void blame_work(path_t *path)
     lacked[i] += lack.ns;
     all_lacked += lacked[i];
   }
+  // The extra is what the burst's tasks took more than usual, less what has a cause of its own.
   const uint64_t as_usual = work->tasks * usual->task + all_lacked + work->elsewhere,
                  extra = usual->task ? ws_above(work->own, as_usual) : 0;
   // One task explains it, or they are longer in sum.
@@ -182,7 +196,7 @@ static void blame_work(path_t *path)
          sum = 0; // of the burst's length, for a ns of work
   for (uint32_t i = 0; i < WS_CAUSES; i++)
     sum += (double)part[i] * share;
-  share *= sum > rest ? rest / sum : 1;
+  share *= sum > rest ? rest / sum : 1; // in all not more than has no cause yet
   for (uint32_t i = 0; i < WS_CAUSES; i++)
     add(path, (ws_cause_t)i, (uint64_t)((double)part[i] * share));
 }
@@ -203,7 +217,9 @@ static void blame_rest(path_t *path)
   const uint64_t late = path->usual.key ? ws_above(work->first, path->usual.first) : 0;
   add(path, WS_CAUSE_STARTED_LATE, ws_least(late, path->serial));
   blame_work(path);
-  if (more_of(path) == 0) // bursts of this kind always take so long
+  // If the usual is above the limit, bursts of this kind always take so long. One of more tasks is late for
+  // these.
+  if (more_of(path) == 0)
     add(path, WS_CAUSE_TOO_FEW, ws_above(burst->usual, burst->limit));
   // Others beside the path did not make a burst late that is serial.
   const bool is_serial = path->serial > path->length / 2;
@@ -234,7 +250,8 @@ static bool is_overwritten(const ws_late_burst_t *burst, const ws_event_ring_t *
          || (oldest > 0 && ws_seen_at(ring, oldest).ns > burst->begin);
 }
 
-/// @return why the rest of its time has no cause: events are gone, as the scribe had no CPU; or else
+/// @return why the rest of its time has no cause: WS_CAUSE_UNSEEN = events of its threads are gone, as the
+/// scribe had no CPU; WS_CAUSE_UNKNOWN = they do not show it
 static ws_cause_t cause_of_rest(const ws_late_burst_t *burst)
 {
   bool is_lost = is_overwritten(burst, burst->ring);
@@ -250,13 +267,13 @@ static void walk(path_t *path)
   path->work = ws_work_of(burst, &path->usual, NULL);
   ws_lack_look(burst, &path->work);
   memset(lacked, 0, sizeof(lacked));
-  while (ws_ring(path->number) != burst->ring) // it is one of them
+  while (ws_ring(path->number) != burst->ring) // it is one of them: no ring goes while there is a scribe
     path->number++;
   path->at = ws_seen_until(burst->ring, burst->end);
   ws_seen_t it;
   for (uint32_t i = 0;
        i < STEPS && path->to.ns > burst->begin && ws_seen_back(ws_ring(path->number), &path->at, &it); i++)
-    if (it.kind < WS_NOTE_PHASE) // a step of a thread
+    if (it.kind < WS_NOTE_PHASE) // the others only mark what lies between two steps
       step(path, it);
 }
 
@@ -276,7 +293,8 @@ void ws_path_blame(ws_late_burst_t *burst)
     walk(&path);
     blame_rest(&path);
   }
-  add(&path, cause_of_rest(burst), left_of(&path) + 1); // one in any case
+  add(&path, cause_of_rest(burst), left_of(&path) + 1); // + 1: the scribe divides by the sum
+  // A stop, and a quota, take the CPU from all threads: in their events that looks like one of these.
   if (burst->was_stopped || burst->has_quota) {
     const ws_cause_t known = burst->has_quota ? WS_CAUSE_QUOTA : WS_CAUSE_NO_CPU;
     const ws_cause_t may_be[] = {WS_CAUSE_NO_CPU, WS_CAUSE_NO_CPU_OR_ASLEEP, WS_CAUSE_SERIAL,

@@ -8,9 +8,9 @@
 
 #include "ws_late.h" // IWYU pragma: export
 
-/// @brief Find the causes: sets the scribe's fields of the burst, but was_stopped and has_quota, which it
-/// reads. Takes time in proportion to the events of the burst, and of its threads since their last notes
-/// before it (ws_lack.h).
+/// @brief Find the causes: sets the scribe's fields of the burst, which are 0 before, but was_stopped and
+/// has_quota, which it reads. The sum of the parts is never 0. Takes time in proportion to the events of the
+/// burst, and of its threads since their last notes before it (ws_lack.h).
 void ws_path_blame(ws_late_burst_t *burst);
 
 #endif

@@ -11,6 +11,13 @@
 struct ws_rings_s ws_rings;
 ws_event_ring_t ws_ring_none;
 
+void ws_rings_begin(void)
+{
+  ws_rings = (struct ws_rings_s){.pid = (uint32_t)getpid(), .forks = ws_process.forks};
+}
+
+/// ws_self_t.leave: the calling thread ends. Its events stay until the next owner comes: the scribe may not
+/// have read them yet. In a child of a fork, and after ws_rings_end(), nothing happens.
 static void give_back(ws_event_ring_t *ring)
 {
   for (uint32_t i = 0; ws_rings_are_own() && i < ws_hint_load(&ws_rings.count); i++)
@@ -18,7 +25,8 @@ static void give_back(ws_event_ring_t *ring)
       ws_store_release(&ws_rings.taken[i], 0); // [edge RING release] the owner's fields
 }
 
-/// @return a ring that the caller has taken; NULL = there is none
+/// Take the free ring with the lowest number, so that few get memory: the first owner of one maps it.
+/// @return a ring that the caller has taken; NULL = all are taken, or there is no memory
 static ws_event_ring_t *find_free(void)
 {
   for (uint32_t i = 0; i < WS_RINGS; i++) {
@@ -37,7 +45,7 @@ static ws_event_ring_t *find_free(void)
     ws_store_release(&ws_rings.ring[i], ring); // [edge RING release] its memory
     uint32_t seen = ws_expected_load(&ws_rings.count);
     while (seen <= i && !ws_cas_acq_rel(&ws_rings.count, &seen, i + 1)) // [edge RING acq_rel]
-      ;
+      ; // unless the owner of a higher number came first
     return ring;
   }
   return NULL;
@@ -55,6 +63,9 @@ ws_event_ring_t *ws_ring_take(void)
     return &ws_ring_none;
   uint64_t name[2] = {0};
   prctl(PR_GET_NAME, name);
+  // head first: a reader that goes back in the last owner's events stops (ws_seen_back()). tid last: what is
+  // its is there. A reader may find new events with the old tid: put_ring() in ws_file.c writes them again,
+  // then with the new one.
   ws_store_release(&ring->head, 0); // [edge RING release] no event
   memset(&ring->depth, 0, offsetof(ws_event_ring_t, on_time) - offsetof(ws_event_ring_t, depth));
   ws_stat_store(&ring->on_time.end, 0);
@@ -69,7 +80,7 @@ ws_event_ring_t *ws_ring_take(void)
 
 void ws_rings_end(void)
 {
-  ws_self()->ring = NULL;
+  ws_self()->ring = NULL; // other threads keep theirs: they make no event
   for (uint32_t i = 0; i < ws_hint_load(&ws_rings.count); i++)
     ws_os_unmap((void *)(uintptr_t)ws_ring(i), sizeof(ws_event_ring_t));
   ws_rings.pid = 0;

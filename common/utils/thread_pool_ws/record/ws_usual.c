@@ -8,6 +8,7 @@
 #define KIND_BITS 8u
 
 static ws_usual_t kinds[1u << KIND_BITS];
+/// Of functions, whatever kind of bursts they run in.
 static struct {
   uint64_t func, p99; ///< of the lengths of its tasks
 } tasks[1u << KIND_BITS];
@@ -27,7 +28,8 @@ void ws_usual_learn_task(ws_usual_t *usual, uint64_t func, uint64_t length)
   usual->task_p99 = ws_follow(usual->task_p99, length, 99, 1);
 }
 
-/// Of the burst's kind. Its key has a size, which does not count here (ws_burst.c).
+/// @return the kind's key. The burst's has a size below its function (ws_burst.c), which does not count here.
+/// That of a phase has no function.
 static uint64_t key_of(const ws_late_burst_t *burst)
 {
   const uint64_t func = burst->key >> 16;
@@ -51,7 +53,7 @@ ws_usual_t *ws_usual_place(const ws_late_burst_t *burst)
 void ws_usual_learn(ws_usual_t *usual, const ws_usual_t *one)
 {
   usual->length = ws_follow(usual->length, one->length, 16, 16);
-  usual->tasks = ws_follow(usual->tasks, one->tasks, 36, 4);
+  usual->tasks = ws_follow(usual->tasks, one->tasks, 36, 4); // 36 of 40: the 90th percentile
   usual->task = ws_follow(usual->task, one->task, 16, 16);
   usual->first = ws_follow(usual->first, one->first, 36, 4);
   usual->called = ws_follow(usual->called, one->called, 36, 4);

@@ -11,7 +11,7 @@
 /// A wake that takes so many usual ones, and that long, has found its CPU taken.
 #define TAKEN_WAKES 3u
 #define TAKEN_NS 50000u
-#define CALLED_NS 50000000u ///< before a burst: who was called then, and is not up, lacks a CPU
+#define CALLED_NS 50000000u ///< before a burst: a worker called since then that is not up lacks a CPU
 #define LEARNS 4u ///< bursts in a pass
 #define GROUP_BITS 12u
 
@@ -23,11 +23,13 @@ typedef struct {
   uint32_t pool; ///< as small of an event
   ws_work_t work;
   uint64_t last_ns; ///< when a task was begun last: until then there were some
-  uint64_t groups[(1u << GROUP_BITS) / 64]; ///< to which its thread pushed, or a task: some bits for them
+  /// A bit for each group to which its thread pushed, or a task meanwhile. Groups may share one: then tasks
+  /// of another burst count as its own.
+  uint64_t groups[(1u << GROUP_BITS) / 64];
 } look_t;
 
-static ws_thread_work_t threads[WS_RINGS];
-/// Of each worker of the pool: when it was last called, if not long before the burst; else 0.
+static ws_thread_work_t threads[WS_RINGS]; ///< by ring
+/// Of each worker of the pool, by its index: when it was last called, if not long before the burst; else 0.
 static uint64_t called_ns[WS_RINGS];
 
 bool ws_work_is_taken(uint64_t length)
@@ -35,7 +37,8 @@ bool ws_work_is_taken(uint64_t length)
   return length > TAKEN_WAKES * ws_hint_load(&ws_rings.wake_ns) + TAKEN_NS;
 }
 
-/// A push in the burst, and the event after it.
+/// A push in the burst, and the event after it: note its group. One of the joining thread also sets first, as
+/// the walk comes to earlier ones, and called, if its worker was called later than after the others.
 static void add_push(look_t *look, const ws_event_ring_t *ring, const ws_seen_t *it, const ws_seen_t *next)
 {
   ws_work_t *work = &look->work;
@@ -50,7 +53,8 @@ static void add_push(look_t *look, const ws_event_ring_t *ring, const ws_seen_t 
     work->called = next->ns - it->ns;
 }
 
-/// @brief Find groups of the burst, calls of its pool's workers, and the last begin of a task.
+/// @brief The first walk: find groups of the burst, calls of its pool's workers, and the last begin of a
+/// task. Of what was before the burst only calls count, and only if it was late.
 static void find_pushes(look_t *look, const ws_event_ring_t *ring)
 {
   const ws_late_burst_t *burst = look->burst;
@@ -73,14 +77,14 @@ typedef struct {
   const ws_event_ring_t *ring;
   uint64_t who;
   ws_seen_t next; ///< the event after; at first the burst's end
-  uint64_t end; ///< of the task that may lie before; 0 = all lies before the burst
-  bool is_own, runs; ///< of that: it is of the burst; one that still runs is another's
-  uint64_t joined; ///< the end of a wait for another pool
-  uint64_t awake;
+  uint64_t end; ///< of the task whose begin may come next; 0 = all that comes lies before the burst
+  bool is_own, runs; ///< of that: it is of the burst; there is one. One that runs at the end is another's
+  uint64_t joined; ///< when the wait for another pool ended whose begin comes next; 0 = none
+  uint64_t awake; ///< ns
   bool is_beside; ///< of another pool
 } walk_t;
 
-/// @param length  of a task, as far as it lies in the burst
+/// Add a task to the work, and learn from it. @param length  of it, as far as it lies in the burst
 static void add_task(look_t *look, const walk_t *walk, uint64_t func, uint64_t length)
 {
   ws_work_t *work = &look->work;
@@ -124,7 +128,8 @@ static void see_tasks(look_t *look, walk_t *walk, const ws_seen_t *it, uint64_t 
     walk->end = 0;
 }
 
-/// @return the time of the last event that is no sleep, from @p it at @p at back
+/// @return the time of the last event that is no sleep, from @p it at @p at back: a later call is for this
+/// sleep
 static uint64_t awake_until(const ws_event_ring_t *ring, uint64_t at, ws_seen_t it)
 {
   while (it.kind == WS_NOTE_SLEEP && ws_seen_back(ring, &at, &it))
@@ -164,7 +169,8 @@ static void see_wakes(const look_t *look, const walk_t *walk, uint64_t at, const
     threads[walk->number].slow += ws_above(late, usual);
 }
 
-/// Walk a ring back: sets threads[number], and adds to look->work.
+/// The second walk, of a ring: from the burst's end back to an event before its begin that is not inside a
+/// task. Sets threads[number], and adds to look->work.
 static void look_at(look_t *look, uint32_t number)
 {
   const ws_late_burst_t *burst = look->burst;
@@ -212,6 +218,7 @@ ws_work_t ws_work_of(const ws_late_burst_t *burst, const ws_usual_t *usual, ws_u
   return look.work;
 }
 
+/// Learn what is usual from a burst that was on time: its kind's values, and lengths of its tasks.
 static void learn(const ws_late_burst_t *burst)
 {
   ws_usual_t *usual = ws_usual_place(burst);

@@ -17,7 +17,7 @@
 #define KEPT_MIN 3u
 /// Pushes that follow sooner wake a worker themselves, no later.
 #define LEAD_NS_MIN 2000u
-/// Wake latency of the slowest CPUs. If the push came later, a worker would spin in vain for too long.
+/// Wake latency of the slowest CPUs. If the push came later, a worker would spin for too long.
 #define LEAD_NS_MAX 100000u
 
 typedef struct {

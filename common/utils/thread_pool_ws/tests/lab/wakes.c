@@ -5,7 +5,8 @@
 ///
 ///   lab_wakes [ROUNDS]
 ///
-/// A sleeper ran last on CPU 1. Threads hold that CPU and the others, or leave them idle; CPU 0 has the waker.
+/// A sleeper ran last on CPU 1. Threads hold that CPU and the others, or leave them idle. CPU 0 has the
+/// waker.
 /// A line for each rule: the share of rounds in which the sleeper woke at each place. "*" marks the places
 /// that the rule allows. With two CPUs rules about others are left out. Exit status: 1 = a rule did not hold
 /// in a quarter of the rounds; 77 = one CPU only, more than 64, or no right to class FIFO.
@@ -37,14 +38,16 @@ static const rule_t rules[] = {
     {"normal: its last CPU is idle", NORMAL, IDLE, IDLE, NORMAL, true, ON(LAST)},
     {"normal: an idle CPU", NORMAL, NORMAL, IDLE, NORMAL, true, ON(ELSEWHERE)},
     {"normal: an idle CPU, not behind a real-time thread", NORMAL, BELOW, IDLE, NORMAL, true, ON(ELSEWHERE)},
-    {"normal: all busy, its last or the waker's", NORMAL, NORMAL, NORMAL, NORMAL, true, ON(LAST) | ON(WAKERS)},
+    {"normal: all busy, its last or the waker's", NORMAL, NORMAL, NORMAL, NORMAL, true,
+     ON(LAST) | ON(WAKERS)},
     {"normal: behind real-time threads it waits", NORMAL, BELOW, BELOW, BELOW, true, ON(LATER)},
     {"real-time: its last CPU is idle", SLEEPER, IDLE, IDLE, NORMAL, true, ON(LAST)},
     {"real-time: takes its last from a normal thread", SLEEPER, NORMAL, IDLE, NORMAL, true, ON(LAST)},
     {"real-time: takes its last from a lower one", SLEEPER, BELOW, IDLE, NORMAL, false, ON(LAST)},
     {"real-time: goes away from a lower one that cannot", SLEEPER, BELOW, IDLE, NORMAL, true,
      ON(WAKERS) | ON(ELSEWHERE)},
-    {"real-time: goes away from a higher one", SLEEPER, ABOVE, IDLE, NORMAL, true, ON(WAKERS) | ON(ELSEWHERE)},
+    {"real-time: goes away from a higher one", SLEEPER, ABOVE, IDLE, NORMAL, true,
+     ON(WAKERS) | ON(ELSEWHERE)},
     {"real-time: takes another from a normal thread", SLEEPER, ABOVE, NORMAL, BELOW, true, ON(ELSEWHERE)},
     {"real-time: takes the waker's from a normal thread", SLEEPER, ABOVE, ABOVE, NORMAL, true, ON(WAKERS)},
     {"real-time: behind higher ones it waits", SLEEPER, ABOVE, ABOVE, ABOVE, true, ON(LATER)},

@@ -219,8 +219,8 @@ static bool is_bound(const sim_thread_t *thread)
 }
 
 /// As select_task_rq_rt(): a real-time thread wakes where it ran last, if it goes before the thread that runs
-/// there, and that is no real-time thread that can use no other CPU. A CPU that is waking up for another thread
-/// still looks idle.
+/// there, and that is no real-time thread that can use no other CPU. A CPU that is waking up for another
+/// thread still looks idle.
 static bool realtime_stays(const sim_thread_t *thread, sim_ps_t now_ps)
 {
   const sim_thread_t *there = sim_cpu[thread->cpu].current;

@@ -9,7 +9,7 @@ VERBS = {
     "corpus": ("explore:corpus", "stored seeds again: those that have found something"),
     "replay": ("explore:replay", "one of them again: seed=N"),
     "scenes": ("explore:scenes", "the scripted tests of tests/scenes, with fixed seeds"),
-    "wakes": ("explore:wakes", "on which CPU a thread wakes: the rules that ci/lab rt:wakes has on real kernels"),
+    "wakes": ("explore:wakes", "on which CPU a thread wakes: the rules that ci/lab rt tries on Linux"),
     "mutants": ("mutants:main", "is each known defect found when it is put back into the core"),
     "kills": ("kills:main", "which suite of tests, and which test, finds which mutant"),
     "time": ("timing:main", "run a workload on a simulated machine: makespan, start lag, wakes, CPU time"),

@@ -4,16 +4,18 @@
 /// class that the test names, and the changes of a class are recorded. Each case is a process of its own.
 #include <poll.h>
 
+#include "../../../fiber/ws_alarm.h"
 #include "../../../fiber/ws_fiber_process.h"
 #include "../../../include/ws_fd.h"
 #include "../../../sleep/ws_affinity.h"
+#include "../../support/ws_death.h"
 #include "../../support/ws_seam.h"
 #include "fiber_scene.h"
 
 #define CHANGES_MAX 16
 
 static ws_au32_t seeming; ///< real-time priority of all threads; 0 = the real class
-static ws_au32_t allowed = {99}; ///< highest priority that is not refused
+static ws_au32_t refused = {100}; ///< lowest priority that is; 0 = also the normal class
 static ws_au32_t changes;
 static struct {
   pthread_t thread;
@@ -30,7 +32,7 @@ static int pthread_setschedparam_seam(pthread_t thread, int policy, const struct
 {
   if (pthread_equal(thread, pthread_self()))
     return 0; // no service: those are changed by the threads that wait
-  const int error = (uint32_t)param->sched_priority > ws_load_acquire(&allowed) ? EPERM : 0;
+  const int error = (uint32_t)param->sched_priority >= ws_load_acquire(&refused) ? EPERM : 0;
   const uint32_t i = ws_add_acq_rel(&changes, 1);
   if (i < CHANGES_MAX) {
     change[i].thread = thread;
@@ -117,7 +119,7 @@ static int rise(void *unused)
 static int be_refused(void *unused)
 {
   const ws_service_t *alarm = &ws_fiber_process.alarm;
-  ws_store_release(&allowed, 50);
+  ws_store_release(&refused, 51);
   bool good = wait_in(50, nap, NULL) == 1 && test_warnings_with("ws_alarm") == 1;
   good = good && test_warnings_with("CAP_SYS_NICE") == 1 && changes_of(alarm) == 2;
   good = good && is_change(0, alarm, SCHED_FIFO, 51, EPERM);
@@ -141,6 +143,21 @@ static int rise_by_descriptors(void *unused)
   look(ends);
   good = changes_of(reactor) == 2 && is_change(1, reactor, SCHED_FIFO, 41, 0) && good;
   return end(good);
+}
+
+/// Stacks are freed before any fiber waits.
+static void trim_refused(void)
+{
+  ws_store_release(&refused, 0);
+  ws_alarm_trim();
+  exit(CHILD_GOOD);
+}
+
+TEST_CASE(a_trim_that_is_refused_is_a_warning)
+{
+  char text[1024];
+  CU_ASSERT_EQUAL(death_status(trim_refused, text, sizeof(text)), CHILD_GOOD);
+  CU_ASSERT_PTR_NOT_NULL(strstr(text, "ws_alarm cannot have a priority"));
 }
 
 CHILD_CASE(test_rise, rise)

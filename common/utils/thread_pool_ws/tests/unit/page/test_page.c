@@ -42,12 +42,17 @@ static const char *path(int pid)
   return is_one ? text : NULL;
 }
 
-static ws_pool_t *live_pool(uint32_t workers)
+static ws_pool_t *named_pool(const char *name, uint32_t workers)
 {
   ws_settings_t settings = test_settings(workers);
   settings.live = true;
-  settings.name = "shown";
+  settings.name = name;
   return test_create(&settings);
+}
+
+static ws_pool_t *live_pool(uint32_t workers)
+{
+  return named_pool("shown", workers);
 }
 
 /// As a reader has it: in a mapping of its own, until the process ends.
@@ -62,6 +67,13 @@ static ws_page_t *map(void)
 static void look(ws_pool_t *pool)
 {
   ws_hint_add(&ahead_ns, WS_PAGE_NS);
+  pool->live.look(pool);
+}
+
+/// A pool that has no part tries again each five seconds.
+static void look_again(ws_pool_t *pool)
+{
+  ws_hint_add(&ahead_ns, 5000000000u);
   pool->live.look(pool);
 }
 
@@ -251,6 +263,24 @@ TEST_CASE(a_disk_gets_no_page)
   test_destroy(pool);
 }
 
+TEST_CASE(the_name_is_of_a_pool_that_is_not_seen)
+{
+  ws_pool_t *pool = live_pool(1);
+  const ws_page_t *page = map();
+  seam.statfs = statfs_seam;
+  ws_pool_t *first = named_pool("first", 1), *second = named_pool("second", 1);
+  CU_ASSERT_TRUE(page->head.unseen == 2 && strcmp(page->head.unseen_name, "second") == 0);
+  seam.statfs = NULL;
+  look_again(second);
+  seam.statfs = statfs_seam;
+  look_again(first);
+  CU_ASSERT_TRUE(page->head.unseen == 1 && strcmp(page->head.unseen_name, "first") == 0);
+  seam.statfs = NULL;
+  test_destroy(second);
+  test_destroy(first);
+  test_destroy(pool);
+}
+
 /// Overwritten by a program of the same user, removed (RemoveIPC of systemd, cleaners), or cut short.
 TEST_CASE(a_page_that_is_spoilt_comes_again)
 {
@@ -318,6 +348,30 @@ TEST_CASE(pools_share_a_page)
     CU_ASSERT_PTR_NOT_NULL(path(0));
     test_destroy(pool[i]);
   }
+  CU_ASSERT_PTR_NULL(path(0));
+}
+
+/// One pool in all places, and once more: it has no part, until a place is free.
+TEST_CASE(a_place_that_becomes_free_is_taken)
+{
+  static ws_live_t live[WS_PAGE_POOLS];
+  ws_pool_t *pool = live_pool(1);
+  const ws_page_t *page = map();
+  for (uint32_t i = 0; i < WS_PAGE_POOLS; i++) {
+    live[i] = pool->live;
+    ws_page_begin(pool);
+  }
+  const ws_live_t further = pool->live;
+  for (uint32_t i = 0; i < WS_PAGE_POOLS; i++) {
+    look_again(pool);
+    CU_ASSERT_EQUAL(page->head.unseen, i == 0);
+    CU_ASSERT_EQUAL(test_warnings_with("it has room for 1024 pools"), 1);
+    pool->live = live[(i + 7) % WS_PAGE_POOLS];
+    ws_page_end(pool);
+    pool->live = further;
+  }
+  CU_ASSERT_EQUAL(page->part[7].known.id, pool->id);
+  test_destroy(pool);
   CU_ASSERT_PTR_NULL(path(0));
 }
 

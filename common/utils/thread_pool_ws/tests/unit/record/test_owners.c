@@ -5,6 +5,7 @@
 #include <dirent.h>
 
 #include "../../../include/ws_ledger.h"
+#include "../../../include/ws_trace.h"
 #include "../../../include/ws_trace_slot.h"
 #include "../../../record/ws_flight.h"
 #include "../../../record/ws_rings.h"
@@ -295,4 +296,54 @@ TEST_CASE(a_scribe_that_falls_behind)
   ws_pool_destroy(pool);
 }
 
-TEST_MAIN_SEAMS("owners", SEAM(ws_os_used_ns), SEAM(ws_os_thread_cpu_ns))
+#define HOUR_NS 3600000000000u
+static ws_au64_t ahead_ns; ///< of the clock
+
+static uint64_t ws_os_now_ns_seam(void)
+{
+  return __real_ws_os_now_ns() + ws_hint_load(&ahead_ns);
+}
+
+static uint64_t late(const ws_pool_t *pool)
+{
+  ws_ledger_t ledger;
+  ws_pool_ledger(pool, &ledger);
+  return ledger.late;
+}
+
+/// Two begins with more than the deadline between them, and one end.
+TEST_CASE(a_phase_lasts_from_the_first_begin_in_its_slot)
+{
+  static const uint32_t second[][2] = {{1, 2}, {1, 3}, {2, 2}}; // frame and slot
+  for (uint32_t i = 0; i < TEST_COUNT(second); i++) {
+    ws_pool_t *pool = judged_pool(HOUR_NS);
+    ws_trace_phase_begin(WS_TRACE_ULSCH_DECODING, 1, 2, 3);
+    one_burst(pool);
+    ws_hint_add(&ahead_ns, 2 * HOUR_NS);
+    ws_trace_phase_begin(WS_TRACE_ULSCH_DECODING, second[i][0], second[i][1], 4);
+    one_burst(pool);
+    ws_trace_phase_end(WS_TRACE_ULSCH_DECODING);
+    CU_ASSERT_EQUAL(bursts(pool), 1);
+    CU_ASSERT_EQUAL(late(pool), i == 0);
+    ws_pool_destroy(pool);
+  }
+}
+
+/// A task that the program runs itself neither begins a burst nor changes whose burst it is.
+TEST_CASE(a_task_without_a_pool_is_of_no_burst)
+{
+  ws_pool_t *pool = judged_pool(HOUR_NS);
+  ws_group_t group;
+  ws_trace_run(test_empty_task, NULL);
+  ws_hint_add(&ahead_ns, 2 * HOUR_NS);
+  one_burst(pool);
+  CU_ASSERT_EQUAL(late(pool), 0);
+  ws_group_init(&group, 1);
+  ws_pool_push(pool, (ws_task_t){.func = test_empty_task, .group = &group});
+  ws_trace_run(test_empty_task, NULL);
+  ws_group_wait(&group, pool);
+  CU_ASSERT_EQUAL(bursts(pool), 2);
+  ws_pool_destroy(pool);
+}
+
+TEST_MAIN_SEAMS("owners", SEAM(ws_os_used_ns), SEAM(ws_os_thread_cpu_ns), SEAM(ws_os_now_ns))
