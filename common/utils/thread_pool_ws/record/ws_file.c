@@ -157,9 +157,9 @@ static const ws_ring_event_t *copy_events(const ws_event_ring_t *ring, uint64_t 
     copy[i % WS_RING_EVENTS] = (ws_ring_event_t){{ns}, {what}};
   }
   const uint64_t head = ws_load_acquire(&ring->head); // [edge RING acquire] what its owner wrote meanwhile
-  const uint64_t last = head - WS_RING_EVENTS < end ? head - WS_RING_EVENTS : end - 1;
   if (head >= from + WS_RING_EVENTS) // the newest that may be overwritten: readers end there
-    copy[last % WS_RING_EVENTS] = (ws_ring_event_t){.ns = {UINT64_MAX}};
+    copy[(head - WS_RING_EVENTS < end ? head : end - 1) % WS_RING_EVENTS] =
+        (ws_ring_event_t){.ns = {UINT64_MAX}};
   return copy;
 }
 

@@ -22,21 +22,17 @@ static bool begin(const struct ws_pool_s *pool, uint32_t workers, uint64_t at_ns
 }
 
 /// Wake workers until @p workers search, or as many are awake as may be.
-static void call_workers(struct ws_pool_s *pool, uint32_t workers)
+/// @param until_ns  the burst may come at once, and by then; 0 = it will not. With 0 workers pre-wake learns
+/// nothing of it
+static void call_workers(struct ws_pool_s *pool, uint32_t workers, uint64_t now_ns, uint64_t until_ns)
 {
+  if (workers > 0 && until_ns > 0)
+    ws_prewake_announced(pool, now_ns, until_ns); // before a worker wakes for it
   const ws_here_t here = ws_here_known(pool);
   ws_note_outside(pool, here); // the thread that announces will push
   ws_snapshot_t snapshot = ws_snapshot(pool, WS_TRIGGER_HINT);
   snapshot.queued = workers;
   ws_wake(pool, here, &snapshot, WS_KIND_NORMAL);
-}
-
-/// The burst may come at once, and by @p until_ns. With 0 workers pre-wake learns nothing of it.
-static void announce(struct ws_pool_s *pool, uint32_t workers, uint64_t now_ns, uint64_t until_ns)
-{
-  if (workers > 0)
-    ws_prewake_announced(pool, now_ns, until_ns); // before a worker wakes for it
-  call_workers(pool, workers);
 }
 
 void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns)
@@ -48,7 +44,7 @@ void ws_pool_prewake(ws_pool_t *pool, uint32_t workers, uint64_t within_ns)
   const uint64_t until_ns = now_ns + (within_ns < WITHIN_NS_MAX ? within_ns : WITHIN_NS_MAX);
   if (until_ns > ws_hint_load(&shared->announced_ns)) // of two hints at once one may get lost
     ws_hint_store(&shared->announced_ns, until_ns);
-  announce(pool, workers, now_ns, until_ns);
+  call_workers(pool, workers, now_ns, until_ns);
 }
 
 void ws_pool_prewake_at(ws_pool_t *pool, uint32_t workers, uint64_t at_ns)
@@ -58,7 +54,7 @@ void ws_pool_prewake_at(ws_pool_t *pool, uint32_t workers, uint64_t at_ns)
     ws_pool_prewake(pool, workers, AT_ONCE_NS);
   } else if (begin(pool, workers, at_ns)) {
     ws_prewake_expect(pool, at_ns);
-    call_workers(pool, workers);
+    call_workers(pool, workers, now_ns, 0);
   }
 }
 
@@ -68,7 +64,7 @@ void ws_pool_phase_begin(ws_pool_t *pool, uint32_t workers)
     return;
   ws_hint_add(&ws_sleep_pool(pool)->phases, 1);
   const uint64_t now_ns = ws_os_now_ns();
-  announce(pool, workers, now_ns, now_ns + WITHIN_NS_MAX);
+  call_workers(pool, workers, now_ns, now_ns + WITHIN_NS_MAX);
 }
 
 void ws_pool_phase_end(ws_pool_t *pool)

@@ -167,7 +167,8 @@ static uint32_t call(struct ws_pool_s *pool, ws_here_t here, uint32_t index, uin
 }
 
 /// Pick, claim and wake one worker. @return the worker that was woken; NONE; SPARED
-static uint32_t wake_one(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, bool spares, bool by_guard)
+static uint32_t wake_one(struct ws_pool_s *pool, ws_here_t here, ws_trigger_t why, ws_kind_t kind,
+                         bool spares)
 {
   const uint32_t cpu = (uint32_t)(ws_os_cpu() + 1);
   ws_affinity_note_caller(pool, here, cpu);
@@ -178,7 +179,7 @@ static uint32_t wake_one(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind,
     if (picked >= SPARED)
       return picked;
     if (ws_claim(pool, picked, true))
-      return call(pool, here, picked, by_guard ? 0 : cpu);
+      return call(pool, here, picked, why == WS_TRIGGER_STUCK ? 0 : cpu);
   }
 }
 
@@ -212,12 +213,11 @@ static bool is_guard_dormant(const struct ws_pool_s *pool)
 uint32_t ws_wake(struct ws_pool_s *pool, ws_here_t here, const ws_snapshot_t *snapshot, ws_kind_t kind)
 {
   const ws_decision_t decision = ws_ask(pool, here, snapshot);
-  const bool by_guard = snapshot->trigger == WS_TRIGGER_STUCK;
   // a worker pinned to the CPU of a producer that runs: the guard wakes it later
   const bool spares = ws_sleep_pool(pool)->spares && ws_outside(pool) > 0 && !snapshot->may_stop;
   uint32_t woken = 0, last = 0;
   for (; woken < decision.wakes; woken++)
-    if ((last = wake_one(pool, here, kind, spares, by_guard)) >= SPARED)
+    if ((last = wake_one(pool, here, snapshot->trigger, kind, spares)) >= SPARED)
       break;
   // a pool of one worker needs a guard in this case only
   if (WS_UNLIKELY(last == SPARED) && snapshot->trigger != WS_TRIGGER_HINT && is_guard_dormant(pool))
