@@ -82,6 +82,6 @@ void ws_rings_end(void)
 {
   ws_self()->ring = NULL; // other threads keep theirs: they make no event
   for (uint32_t i = 0; i < ws_hint_load(&ws_rings.count); i++)
-    ws_os_unmap(ws_load_acquire(&ws_rings.ring[i]), sizeof(ws_event_ring_t)); // [edge RING acquire] its memory
+    ws_os_unmap(ws_load_acquire(&ws_rings.ring[i]), sizeof(ws_event_ring_t)); // [edge RING acquire] memory
   ws_rings.pid = 0;
 }
