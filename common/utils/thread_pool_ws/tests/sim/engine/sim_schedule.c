@@ -229,10 +229,20 @@ static bool realtime_stays(const sim_thread_t *thread, sim_ps_t now_ps)
              || (goes_first(thread, there) && !(there->class == SIM_REALTIME && is_bound(there))));
 }
 
+/// As find_lowest_rq(): a real-time thread that goes away goes to the waker's CPU if a normal thread runs
+/// there, also if others are idle.
+static bool realtime_goes_to_waker(const sim_thread_t *thread)
+{
+  return thread->class == SIM_REALTIME && sim_self && sim_self->class != SIM_REALTIME
+         && sim_may_use(thread, sim_self->cpu);
+}
+
 uint32_t sim_schedule_place(const sim_thread_t *thread, sim_ps_t now_ps)
 {
   if (realtime_stays(thread, now_ps))
     return thread->cpu;
+  if (realtime_goes_to_waker(thread))
+    return sim_self->cpu;
   if (stays(thread) || (is_stolen(thread->cpu) && !sim_cpu[thread->cpu].first_ready)) // it looks idle
     return thread->cpu;
   const uint32_t idle = idle_cpu_for(thread);
