@@ -35,8 +35,8 @@ typedef struct {
 } rule_t;
 
 /// Before each rule: the share of 40 rounds, in percent, in which it held, on Linux 6.1, 6.1 and 6.12 with
-/// PREEMPT_RT (eight emulated CPUs; where it did not, mostly the emulator gave the sleeper no time), and of 20
-/// on a host with two CPUs, Linux 6.18.
+/// PREEMPT_RT (eight emulated CPUs; where it did not, mostly the emulator gave the sleeper no time), and of
+/// 20 on a host with two CPUs, Linux 6.18.
 static const rule_t rules[] = {
     // 100, 92, 88, 85
     {"normal: its last CPU is idle", NORMAL, IDLE, IDLE, NORMAL, true, ON(LAST)},
