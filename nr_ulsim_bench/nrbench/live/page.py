@@ -47,7 +47,7 @@ TO_DO = {  # about each cause of a late burst, in the order of ws_cause_t; docs/
     "no CPU or asleep": "as the two above",
     "quota": "raise cpu.max, or fewer threads",
     "long task": "its input, or its code",
-    "longer work": "the input; slower CPUs, as two virtual ones of a core (doctor)",
+    "longer work": "the input; slower CPUs (doctor)",
     "more work": "a longer deadline, more threads",
     "too few threads": "more threads or CPUs, or a longer deadline",
     "other burst": "priorities, a pool for each",
