@@ -49,13 +49,12 @@ static inline bool ws_held_file_is_own(int file, struct stat *about)
   return fstat(file, about) == 0 && S_ISREG(about->st_mode) && about->st_uid == geteuid();
 }
 
-/// @return whether RLIMIT_FSIZE allows files of that size, else SIGXFSZ could end the process. errno is EFBIG
-/// then, and also if it does
+/// @return whether RLIMIT_FSIZE allows files of that size. If not, errno is EFBIG, and a write could end the
+/// process (SIGXFSZ)
 bool ws_held_file_may_have(size_t bytes);
 
 /// @brief Write at a place of the file. If that is beyond its end, there is a hole in between.
-/// @return whether all was written; errno says why not, and a part of it may be there. errno is changed in
-/// any case
+/// @return whether all was written; errno says why not, and a part of it may be there
 bool ws_held_file_put(int file, const void *data, size_t bytes, uint64_t at);
 
 #endif

@@ -58,8 +58,8 @@ void ws_ledgers_free(void)
   }
 }
 
-/// ws_ledger.h. What is late and has no cause yet counts as WS_CAUSE_UNSEEN: the sums less those of all other
-/// causes. Threads count meanwhile: no difference may fall below 0.
+/// ws_ledger.h. A late burst without a cause counts as WS_CAUSE_UNSEEN: all late ones less those of the other
+/// causes. Threads count meanwhile, so a difference below 0 becomes 0.
 void ws_pool_ledger_sized(const struct ws_pool_s *pool, ws_ledger_t *ledger, size_t bytes)
 {
   ws_ledger_t own = {0};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_usual.h
-/// What is usual for a kind of bursts of a pool: those that begin with the same function, or those of a
-/// phase. Only bursts on time count (ws_work_learn()), so that what makes each second one late does not
-/// become usual. Tables have a fixed size: if two kinds, or functions, share a place, the later one takes it.
+/// What is usual for a kind of bursts of a pool. Bursts that begin with the same function are of one kind,
+/// and so are those of a phase. Only bursts on time count (ws_work_learn()), so that what makes each second
+/// one late does not become usual. Tables have a fixed size: if two kinds, or functions, share a place, the
+/// later one takes it.
 /// @threads  the scribe's
 #ifndef WS_USUAL_H
 #define WS_USUAL_H

@@ -20,7 +20,7 @@
 #define CPUS_MAX 64u
 #define PATIENCE 10u ///< times that the threads get to do something: the sleeper to run
 
-/// Who has a CPU. From NORMAL on it is a priority of class FIFO.
+/// Who has a CPU: no thread, a normal one, or one of class FIFO with this priority.
 enum { IDLE = -1, NORMAL = 0, BELOW = 40, SLEEPER = 50, ABOVE = 60 };
 
 typedef enum { LAST, WAKERS, ELSEWHERE, LATER, PLACES } place_t;

@@ -91,8 +91,8 @@ def tree() -> Tree:
 
 @dataclass(frozen=True)
 class Mutant:
-    """Why it is one, the seed that found it last, what it changes. Who finds it where no seed does: a kind of
-    ci/lab, or a table of tests/scenes."""
+    """A defect: why it is one, and what it changes. A seed finds it, a kind of ci/lab, or a table of
+    tests/scenes."""
 
     name: str
     why: str
