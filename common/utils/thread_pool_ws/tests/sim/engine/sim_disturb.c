@@ -51,6 +51,13 @@ static sim_ps_t next_after(sim_ps_t ps)
   return ps + (sim_ps_t)(-log(1 - sim_random_unit()) * 1e12 / sim_machine.detours_per_s);
 }
 
+/// Those of the time in which no thread of the group had the CPU.
+static void skip_detours(sim_ps_t *at_ps)
+{
+  if (*at_ps < sim_self->now_ps)
+    *at_ps = next_after(sim_self->now_ps);
+}
+
 static void begin_period(void)
 {
   now.period_ends_ps = (sim_self->now_ps / PERIOD_PS + 1) * PERIOD_PS;
@@ -64,8 +71,7 @@ void sim_disturb_begins(void)
     sim_self->now_ps = now.throttled_until_ps;
   if (sim_machine.quota_cpus > 0 && sim_self->now_ps >= now.period_ends_ps)
     begin_period();
-  if (*at_ps < sim_self->now_ps)
-    *at_ps = next_after(sim_self->now_ps);
+  skip_detours(at_ps);
   sim_detour_at_ps = sim_self->cold_ps > 0 ? 0 : *at_ps;
 }
 
@@ -81,8 +87,10 @@ static void throttle(void)
 void sim_disturb(void)
 {
   sim_ps_t *at_ps = &now.detour_at_ps[sim_self->cpu];
-  if (sim_quota_left_ps <= 0)
+  if (sim_quota_left_ps <= 0) {
     throttle();
+    skip_detours(at_ps);
+  }
   sim_charge(sim_self->cold_ps);
   sim_self->cold_ps = 0;
   while (sim_self->now_ps >= *at_ps) {
