@@ -31,7 +31,7 @@ bool ws_ledger_begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_setti
   for (uint32_t i = 0; i < WS_HISTOGRAM_BUCKETS; i++)
     ws_stat_store(&ledger->ends.count[i], 0);
   ws_stat_store(&ledger->over_ns, 0);
-  ledger->by_settings = by_settings;
+  ws_hint_store(&ledger->by_settings, by_settings);
   ws_hint_store(&ledger->deadline_ns, deadline_ns);
   ws_stat_store(&ledger->pool, pool->id);
   ws_store_release(&pool->ledger, ledger); // [edge LEDGER release] what is in it

@@ -18,7 +18,7 @@
 typedef struct ws_ledger_room_s {
   ws_au64_t pool; ///< S id; 0 = it is free
   ws_au64_t deadline_ns; ///< S as settings.deadline_ns; ws_flight_judge() changes it
-  bool by_settings; ///< I the pool's settings ask; else it counts while deadline_ns is not 0
+  ws_au32_t by_settings; ///< S 1 = the pool's settings ask; 0 = it counts while deadline_ns is not 0
   /// S as in ws_ledger_t; bursts and late ones of all pools that had it, so that none is lost
   ws_au64_t count[sizeof(ws_ledger_t) / sizeof(uint64_t)];
   ws_au64_t before[2]; ///< S bursts and late ones of the pools that had it before
@@ -48,7 +48,7 @@ static inline ws_ledger_room_t *ws_ledger_of(const struct ws_pool_s *pool)
 static inline bool ws_ledger_counts(const ws_ledger_room_t *ledger, uint64_t pool)
 {
   return ledger && ws_stat_load(&ledger->pool) == pool
-         && (ledger->by_settings || ws_hint_load(&ledger->deadline_ns) != 0);
+         && (ws_hint_load(&ledger->by_settings) || ws_hint_load(&ledger->deadline_ns) != 0);
 }
 
 /// @brief Count a burst. @param over_ns  by how much it was over its limit; 0 = it was on time
