@@ -292,7 +292,8 @@ static inline void ws_settings_default(ws_settings_t *settings)
 ///         kernel refuses to name the process's mask
 int32_t ws_settings_cpu(const ws_settings_t *settings, uint32_t index);
 
-/// @brief Set what a user has written as text. Upper or lower case; blanks around @p text are ignored.
+/// @brief Set what a user has written as text. Upper or lower case, but for a folder; blanks around @p text
+/// are ignored.
 /// @verbatim
 ///   name          text                                              sets
 ///   spin          off, auto, hot, or fixed:<us> with 0 to 10000,    spin, and with fixed spin_lead_ns

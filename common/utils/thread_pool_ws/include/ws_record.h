@@ -44,7 +44,9 @@ void (*ws_record_func(void))(void *record) __attribute__((const));
 /// @progress  lock-free where it does not call malloc
 void *ws_block_take(size_t bytes);
 
-/// @brief Give it back to the thread that has taken it, or free it if that one has ended.
+/// @brief Give a block back to the thread that has taken it. If that thread has ended, or the block is larger
+/// than 248 bytes, free it.
+/// @param block  of ws_block_take(), not NULL
 /// @threads   any
 /// @ordering  [edge BLOCKS] the caller's use of the block comes before the next one
 /// @progress  lock-free

@@ -42,6 +42,7 @@ static double ratio(double a, double b)
   return b > 0 ? a / b : 0;
 }
 
+/// The first line, and how idle workers wait.
 static void say_mode(const out_t *out, const struct ws_pool_s *pool, ws_spin_t spin)
 {
   const uint32_t percent = ws_spin_percent(pool);
@@ -165,6 +166,7 @@ static void say_worst(const out_t *out, const struct ws_pool_s *pool)
   }
 }
 
+/// How long wakes took, by the length of the sleep before.
 static void say_latencies(const out_t *out, const ws_prewake_stats_t *stats)
 {
   static const char *const slept[WS_WAKE_GAPS] = {"< 250 us", "< 1 ms", "< 4 ms", "< 16 ms", "longer"};
@@ -186,6 +188,8 @@ static void say_sum(const out_t *out, const char *who, const ws_worker_stats_t *
       (ull_t)sum.spins, us(sum.spin_ns) / 1000);
 }
 
+/// A row for each worker, at most WORKERS_SHOWN, one for the others, and one for the threads outside.
+/// @param count  of @p worker
 static void say_threads(const out_t *out, const ws_stats_t *total, const ws_worker_stats_t *worker,
                         uint32_t count)
 {

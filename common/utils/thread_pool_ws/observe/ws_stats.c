@@ -10,6 +10,7 @@
 #include "../tasks/ws_queue.h"
 #include "../tasks/ws_shared.h"
 
+/// Add the counters of a thread; of high_water_tasks keep the largest.
 static void add_counters(ws_worker_stats_t *stats, const ws_queue_t *queue)
 {
   const ws_counters_t *count = &queue->count;
@@ -29,6 +30,7 @@ static void add_counters(ws_worker_stats_t *stats, const ws_queue_t *queue)
   stats->high_water_tasks = high_water > stats->high_water_tasks ? high_water : stats->high_water_tasks;
 }
 
+/// Fill in the memory of grown queues, the number of lanes, and the counters of their threads.
 static void add_queues(const struct ws_pool_s *pool, ws_stats_t *total)
 {
   const uint32_t queues = ws_queue_count(&pool->tasks);
@@ -51,6 +53,7 @@ static bool is_realtime(const ws_worker_t *worker)
   return ws_load_acquire(&worker->start.state) == WS_START_DONE && worker->realtime;
 }
 
+/// @param running  false = the pool has stopped, or is lost by a fork: no worker is active or awake
 static ws_stats_t of_pool(const struct ws_pool_s *pool, bool running)
 {
   const uint32_t working = ws_working(pool), searching = ws_searching(pool);

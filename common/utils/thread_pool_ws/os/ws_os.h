@@ -25,7 +25,7 @@ typedef struct {
 /// Sleep while *word == expected. @return 0 = woken, not equal, or a signal came: look again;
 /// -ETIMEDOUT after @p timeout_ns (0 = never)
 int ws_os_futex_wait(ws_au32_t *word, uint32_t expected, uint64_t timeout_ns);
-/// The same until @p deadline_ns, CLOCK_MONOTONIC (0 = never). @return as above
+/// The same until @p deadline_ns, CLOCK_MONOTONIC (0 = never). @return 0 as ws_os_futex_wait(); -ETIMEDOUT
 int ws_os_futex_wait_until(ws_au32_t *word, uint32_t expected, uint64_t deadline_ns);
 /// @return the deadline of a public function, of which UINT64_MAX is none, for ws_os_futex_wait_until(), of
 /// which 0 is none. 0, which is long past, becomes 1
@@ -55,7 +55,7 @@ uint64_t ws_os_real_ns(void);
 void ws_os_clocks(uint64_t *now_ns, uint64_t *real_ns);
 /// @return whether thread @p tid of this process sleeps in the kernel right now; false if unknown
 bool ws_os_thread_sleeps(int32_t tid);
-/// @return the CPU on which thread @p tid of this process runs, or ran last, + 1; 0 = not known
+/// @return the CPU on which thread @p tid (0 = none) of this process runs, or ran last, + 1; 0 = not known
 uint32_t ws_os_thread_last_cpu(int32_t tid);
 /// @return false if thread @p tid of this process has ended, that is, has run all its code
 bool ws_os_thread_exists(int32_t tid);
@@ -159,13 +159,15 @@ typedef struct {
   /// up, summed
   uint64_t throttled;
 } ws_grants_t;
+/// Read them now, from files of the kernel. What cannot be read counts as no limit, and as no such period.
 ws_grants_t ws_os_grants(void);
 
 /// Numbers of NUMA nodes that Linux can have.
 #define WS_NODE_NUMBERS 1024u
 /// Online NUMA nodes of the machine; 1 if not known.
 uint32_t ws_os_node_count(void);
-/// NUMA node of the page at each address; -ENOENT or -EFAULT if it has no memory yet, or is not mapped.
+/// Set each node[i] to the NUMA node of the page at address[i]; to -ENOENT or -EFAULT if it has no memory
+/// yet, or is not mapped.
 /// @return 0 or -errno
 int ws_os_nodes_of(uint32_t count, void *const *address, int32_t *node);
 /// Never use huge pages for this memory, so that each small page comes from the node of the thread that

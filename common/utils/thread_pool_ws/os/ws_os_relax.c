@@ -10,6 +10,7 @@
 uint32_t ws_relax_pauses;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+/// Set ws_relax_pauses to what fills ITERATION_NS, at least 1.
 static void measure(void)
 {
   uint64_t least_ns = UINT64_MAX;

@@ -38,12 +38,13 @@ _Static_assert(offsetof(ws_page_t, request) == 88 && offsetof(ws_page_t, part) =
 #define TEXT 100u ///< of settings
 #define LINE 400u ///< of the log
 
-/// What the guard of a pool with a page remembers: nothing that stands there is believed.
+/// What the guard of a pool with a page remembers: nothing that stands in the page is believed.
 struct ws_page_memory_s {
   uint32_t place; ///< of its part; WS_PAGE_POOLS = it has none yet
   uint64_t next_ns; ///< when it writes again
   bool is_unseen; ///< its part is not written, and a warning has named the reason
-  ws_page_request_t hold; ///< by which it is held; what was changed since, and what was in force before
+  /// The holder's last request, but for what: all that it has changed, and wanted: what was in force before.
+  ws_page_request_t hold;
   ws_histogram_t starts; ///< workers write. If two do so at once, one value may get lost
   char line[LINE]; ///< for the log, "" = there is none
   ws_page_part_t part; ///< as it is written
@@ -138,7 +139,8 @@ static void make_page(uint64_t number)
   errno = error;
 }
 
-/// Make the file, if there is none, and room in it for the part.
+/// Make the file, if there is none, and room in it for the part. Sets the part's sequence, if it is 0, from
+/// the file.
 /// @return why there is no file with room for the part; NULL = there is
 static const char *open_page(struct ws_page_memory_s *memory)
 {
@@ -239,7 +241,7 @@ static void change(struct ws_pool_s *pool, const ws_page_request_t *request, con
 }
 
 /// @param what  F_OFD_SETLK; or F_OFD_GETLK: only see whether it could be done
-/// @return false: another program has it
+/// @return false: another program has it, or the call fails
 static bool lock_byte(int what, short kind, uint32_t byte)
 {
   struct flock range = {.l_type = kind, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
@@ -363,8 +365,9 @@ static const char *look_into(struct ws_pool_s *pool)
   return why;
 }
 
-/// On the guard after each of its sleeps, and once in ws_page_begin(). Before next_ns nothing happens, nor
-/// while another thread has the mutex.
+/// Give the pool a place, if it has none, take a request, write the part; report a failure, and what a
+/// request did. On the guard after each of its sleeps, and once in ws_page_begin(). Before next_ns nothing
+/// happens, nor while another thread has the mutex.
 static void look(struct ws_pool_s *pool)
 {
   struct ws_page_memory_s *memory = pool->live.memory;

@@ -83,12 +83,12 @@ typedef struct {
   char who[60]; ///< its name and user, for people
 } ws_page_request_t;
 
-/// What the guard knows of the pool without a look at it.
+/// What the guard writes of the pool beside its statistics.
 typedef struct {
   uint64_t id; ///< 0 = no pool
   uint64_t written_ns, real_ns; ///< CLOCK_MONOTONIC, which may differ in a container; CLOCK_REALTIME
   char name[64];
-  uint32_t answered; ///< number of the last request
+  uint32_t answered; ///< number of the last request that was done or refused
   uint32_t held; ///< 1 = it will be set back
   ws_page_settings_t was, is; ///< before the last request; in force
   char reason[80]; ///< why that was refused; "" = it was not
@@ -136,6 +136,7 @@ struct ws_pool_s;
 void ws_page_begin(struct ws_pool_s *pool);
 
 /// @brief The threads of the pool have ended: its part is free. With the last one the page is removed.
+/// Without a page nothing happens.
 void ws_page_end(struct ws_pool_s *pool);
 
 #endif

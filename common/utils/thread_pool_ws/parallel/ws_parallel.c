@@ -79,7 +79,8 @@ static void run_pushed(void *half_arg)
     run_half(half, &slot);
 }
 
-/// @param result  of a loop: the slot
+/// Call how->piece for [first, end), as the innermost piece of this stack.
+/// @param result  in and out; of a loop: the slot
 static void call_piece(plan_t *plan, uint64_t first, uint64_t end, void *result)
 {
   ws_steps_t *here = ws_steps_here(); // a fiber's go with it
@@ -119,8 +120,8 @@ static void run_piece(plan_t *plan, uint64_t first, uint64_t end, void *result)
   call_piece(plan, first, end, result);
 }
 
-/// Run [first, end): divide it down to the grain, or until over() returns true. @param result  as
-/// call_piece()
+/// Run [first, end): divide it down to the grain, or until over() returns true.
+/// @param result  in and out; of a loop: the slot
 static void reduce(plan_t *plan, uint64_t first, uint64_t end, void *result)
 {
   const ws_reduce_t *how = plan->how;
@@ -185,7 +186,8 @@ static void scan_block(void *block_arg)
   block->done = true;
 }
 
-/// @param node  of each block; NULL = not known
+/// Push a task for each block, and wait for all. The caller scans what cannot be pushed, or was skipped.
+/// @param block  out: [scan->count]. @param node  of each block; NULL = not known
 static void scan_all(ws_pool_t *pool, const ws_scan_t *scan, block_t *block, const int32_t *node)
 {
   ws_group_t group;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_block.c
-/// ws_record.h: give a block back. ws_block.h: the end of a thread frees its shelves.
+/// ws_record.h: give a block back. ws_block.h: what becomes of a thread's shelves at its end.
 #include "ws_block.h"
 
 #include "../include/ws_record.h"
 
 _Thread_local ws_block_shelves_t ws_block_shelves;
 
+/// Free the blocks of a chain (ws_block_next()). @return how many there were
 static uint64_t destroy_chain(void *block)
 {
   uint64_t count = 0;
@@ -39,7 +40,8 @@ void ws_blocks_end(void)
   }
 }
 
-/// @param home  of another thread, or without one
+/// Add the block to the list of its shelf, @p home, which the caller does not own. If that list is CLOSED,
+/// free the block, and with the last one the shelf.
 __attribute__((noinline)) static void give_back(ws_block_shelf_t *home, void *block)
 {
   void *head = ws_expected_load(&home->returned);

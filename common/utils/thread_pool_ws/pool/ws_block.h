@@ -10,7 +10,8 @@
 ///
 /// returned:  empty or a chain --exchange--> empty (the owner takes all)
 ///            any --exchange, the owner ends--> CLOSED, the shelf's own address; blocks that come later are
-///            freed one by one, and the one that makes the sum of `out` 0 frees the shelf
+///            freed one by one. The thread that makes the sum of `out` 0 frees the shelf: the owner, at its
+///            end, or the one that gives the last block back
 ///
 /// Why in the library: a plugin in C++ whose headers kept this for its threads could not be unloaded.
 #ifndef WS_BLOCK_H
@@ -22,10 +23,11 @@
 
 typedef struct {
   void *mine; ///< P owner's chain of free blocks
-  uint64_t made; ///< P blocks
-  uint32_t index; ///< I
+  uint64_t made; ///< P blocks that belong to the shelf, free or in use
+  uint32_t index; ///< I of its size: its blocks have 64 << index bytes
   alignas(WS_SPACING) ws_aptr_t returned; ///< S chain of blocks that other threads gave back, or CLOSED
-  ws_au64_t out; ///< S after the owner's end: blocks that are still in use
+  /// S after the owner's end: blocks that are still in use; below 0 until the owner has added their number
+  ws_au64_t out;
 } ws_block_shelf_t;
 
 /// The shelves of a thread.
@@ -34,7 +36,8 @@ typedef struct {
   bool ended; ///< the thread ends: blocks have no shelf any more
 } ws_block_shelves_t;
 /// A fiber may have moved to another thread between two calls, and a compiler may keep the address of
-/// thread-local data within a function: functions that a fiber calls and that use it are not inlined.
+/// thread-local data within a function: functions that a fiber calls and that use it are not inlined
+/// (noinline and an empty asm, as GCC's manual has it).
 extern __attribute__((visibility("hidden"))) _Thread_local ws_block_shelves_t ws_block_shelves;
 
 // A block: the address of its shelf (NULL = none), then what the user has. That begins with the next block's
@@ -49,8 +52,8 @@ static inline void **ws_block_next(void *block)
   return block;
 }
 
-/// @brief The calling thread ends, unloads the library or ends the process: its blocks have no shelf from now
-/// on.
+/// @brief The calling thread ends, unloads the library or ends the process. Free the free blocks of its
+/// shelves; a block in use is freed when it is given back. What the thread takes from now on has no shelf.
 void ws_blocks_end(void);
 
 /// What an abort calls in place of tasks in blocks.

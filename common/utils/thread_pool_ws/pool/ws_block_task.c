@@ -6,7 +6,7 @@
 #include "ws_block.h"
 #include "ws_process.h"
 
-/// In this file only: a copy in another library would have another address.
+/// What ws_record_func() returns. In this file only: a copy in another library would have another address.
 static void settle_run(void *object)
 {
   ((ws_record_t *)object)->settle(object, WS_RECORD_RUN);
@@ -24,6 +24,8 @@ void (*ws_record_func(void))(void *record)
 
 const ws_skip_t ws_skips_of_blocks = {.func = settle_run, .skip = settle_skipped};
 
+/// Allocate a block. @param home  its shelf; NULL = none. @param bytes  with the address of the shelf
+/// @return NULL: no memory
 static void *make(ws_block_shelf_t *home, size_t bytes)
 {
   ws_block_shelf_t **raw = ws_os_lines(bytes);
@@ -46,7 +48,8 @@ static ws_block_shelf_t *open_shelf(uint32_t index)
   return shelf;
 }
 
-/// The thread has no free block of that size.
+/// The thread has no free block of that size. @param bytes  with the address of the shelf
+/// @return a block, without a shelf if it is too large, the thread ends or has no shelf; NULL: no memory
 __attribute__((noinline)) static void *take_seldom(size_t bytes, uint32_t index)
 {
   if (bytes > 256 || ws_block_shelves.ended)

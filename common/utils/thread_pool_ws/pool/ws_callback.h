@@ -12,8 +12,9 @@
 WS_FOR_FIBERS void ws_warn(const ws_settings_t *settings, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/// @return whether a variable that is set must not be read, because the program runs with more rights than
-/// its user: a warning, for the first one in the process. @param variable  its name, to its end or to a '='
+/// @brief Ask about a variable that is set. The first one that is refused in the process gives a warning.
+/// @param variable  its name, to its end or to a '='
+/// @return whether it must not be read, because the program runs with more rights than its user
 bool ws_variable_is_refused(const ws_settings_t *settings, const char *variable);
 
 /// The rights that a real-time class needs. The kernel refuses it with EPERM if one of them is missing.
@@ -23,7 +24,7 @@ bool ws_variable_is_refused(const ws_settings_t *settings, const char *variable)
 /// @brief The default of settings->warn.
 void ws_warn_on_stderr(void *unused, const char *message);
 
-/// Call the observer, which the pool has. @threads  the worker
+/// @brief Call settings.observer, which is not NULL. @threads  the worker
 void ws_observer_call(ws_worker_t *worker, ws_observed_t what);
 
 static inline void ws_observe(ws_worker_t *worker, ws_observed_t what)
@@ -32,7 +33,8 @@ static inline void ws_observe(ws_worker_t *worker, ws_observed_t what)
     ws_observer_call(worker, what);
 }
 
-/// An observer must not call this public function, named @p call.
+/// An observer must not call this public function, named @p call. If it does, a build without NDEBUG ends the
+/// process with a message.
 static inline void ws_not_observing(const char *call)
 {
   (void)call;

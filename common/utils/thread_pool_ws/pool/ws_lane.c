@@ -6,7 +6,8 @@
 #include "../tasks/ws_inbox.h"
 #include "../tasks/ws_queue.h"
 
-/// Tasks that the thread has begun without the lane are in the depth of the lane from now on.
+/// Put the lane into the thread's cache, in place of the oldest entry. Tasks that the thread has begun in the
+/// pool without the lane are in the lane's depth from now on. @return @p lane
 static ws_queue_t *remember(ws_self_t *self, const struct ws_pool_s *pool, ws_queue_t *lane)
 {
   for (ws_laneless_t *task = self->laneless; task; task = task->outer)
@@ -19,8 +20,9 @@ static ws_queue_t *remember(ws_self_t *self, const struct ws_pool_s *pool, ws_qu
   return lane;
 }
 
-/// The lane belongs to the caller from now on: touch its memory on this CPU, but no more of it than a new
-/// lane has. An owner that was ended by another thread may have left a grown ring behind.
+/// The lane belongs to the caller from now on. Undo what an owner that was ended inside a task or a push has
+/// left. Touch the memory of an empty lane on this CPU: after the shrink, so no more than a new lane has.
+/// @return @p lane
 static ws_queue_t *take_over(ws_self_t *self, struct ws_pool_s *pool, ws_queue_t *lane)
 {
   lane->depth = 0;
@@ -46,6 +48,7 @@ static bool has_ended(uint64_t owner, uint64_t id)
 }
 
 /// Take a lane without an owner, with @p ended also one whose owner has ended without freeing it.
+/// @return NULL = there is none
 static ws_queue_t *take_lane(ws_self_t *self, struct ws_pool_s *pool, bool ended)
 {
   const uint32_t queues = ws_queue_count(&pool->tasks);
@@ -61,9 +64,11 @@ static ws_queue_t *take_lane(ws_self_t *self, struct ws_pool_s *pool, bool ended
   return NULL;
 }
 
-/// How often a thread without a lane checks whether it can inherit one.
+/// Threads without a lane check at most so often, all of a pool together, whether one can be inherited.
 #define INHERIT_EVERY_NS 10000000u
 
+/// Take a lane, also one whose owner has ended without freeing it. @return NULL = there is none, or a thread
+/// has looked less than INHERIT_EVERY_NS ago
 static ws_queue_t *inherit(ws_self_t *self, struct ws_pool_s *pool)
 {
   const uint64_t now_ns = ws_os_now_ns();

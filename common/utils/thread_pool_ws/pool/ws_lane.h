@@ -7,12 +7,12 @@
 
 #include "ws_process.h"
 
-/// @brief Find, or take, the calling thread's lane when it is not in the thread's cache. @return NULL when
-/// none is free, or the pool is lost by a fork
+/// @brief Find, or take, the calling thread's lane when it is not in the thread's cache, and put it there.
+/// May wait for a lock. @return NULL = none is free, or the pool is lost by a fork
 WS_FOR_FIBERS ws_queue_t *ws_lane_find(struct ws_pool_s *pool);
 
-/// @return the calling thread's queue and worker in @p pool, if they are in the thread's cache. Takes
-///         nothing
+/// @return the calling thread's queue and worker in @p pool. Both NULL = it is no worker there, and its cache
+///         has no lane, though the thread may have one. Takes nothing
 static inline ws_here_t ws_here_known(const struct ws_pool_s *pool)
 {
   const ws_self_t *self = ws_self();
@@ -24,7 +24,8 @@ static inline ws_here_t ws_here_known(const struct ws_pool_s *pool)
   return (ws_here_t){0};
 }
 
-/// @return the calling thread's queue and worker in @p pool. A thread without a queue takes a lane
+/// @return the calling thread's queue and worker in @p pool. A thread without a queue takes a lane, if one is
+///         free
 static inline ws_here_t ws_here(struct ws_pool_s *pool)
 {
   ws_here_t here = ws_here_known(pool);

@@ -11,7 +11,8 @@ ws_process_t ws_process = {.lock = PTHREAD_MUTEX_INITIALIZER, .pools_lock = PTHR
 
 _Thread_local ws_self_t ws_self_state;
 
-/// A thread ends: its lanes become free for other threads. Tasks queued in them stay, and will be run.
+/// The key's destructor, as a thread ends: its lanes become free for other threads. Tasks queued in them
+/// stay, and will be run. Its shelves of blocks end, and its ring of events is given back.
 static void free_lanes(void *unused)
 {
   (void)unused;
@@ -70,8 +71,9 @@ static void leave_pools(ws_self_t *self)
   memcpy(self->phase, before.phase, sizeof(self->phase));
 }
 
-/// In the child of a fork there is one thread. A thread of the parent that held a lock does not exist here;
-/// the child's exit() takes one. The pools of the parent stay in the list: they are reachable, and not freed.
+/// In the child of a fork there is one thread. ws_process.lock is set up anew: a thread of the parent may
+/// have held it, and the child's exit() takes it (delete_key()). The pools of the parent stay in the list:
+/// they are reachable, and not freed.
 static void in_child(void)
 {
   after_fork(); // the thread that took these locks is the one that lives on
@@ -97,8 +99,8 @@ void ws_process_watch_forks(void)
   pthread_mutex_unlock(&ws_process.lock);
 }
 
-/// The library is unloaded, or the process ends: the key, and the function that frees lanes, are gone for the
-/// threads that live on.
+/// The library is unloaded, or the process ends: the caller's shelves of blocks end. The key, and the
+/// function that frees lanes, are gone for the threads that live on.
 __attribute__((destructor)) static void delete_key(void)
 {
   ws_blocks_end();

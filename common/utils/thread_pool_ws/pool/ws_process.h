@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_process.h
 /// State that all pools of the process share, and thread-local state. With ws_os_process.c,
-/// ws_os_relax.c, ws_block.c, ws_probe.c, ws_page.c and record/ the only mutable state outside a pool.
+/// ws_os_relax.c, ws_block.c, ws_probe.c, ws_page.c and record/ the core's only mutable state outside a pool.
 #ifndef WS_PROCESS_H
 #define WS_PROCESS_H
 
@@ -39,7 +39,8 @@ typedef struct {
   bool may_end; ///< it was cancelled as it slept for an event: only there it may leave a wait
   uint32_t waits; ///< that have returned, those inside tasks apart; counted with tracing only
   const ws_task_t *task; ///< that it runs, the innermost; NULL = none
-  struct ws_pool_s *runs_in; ///< pool of that task, or a worker's own; NULL = it runs none
+  /// Pool of that task, or of the wait or stop that it is in since, or a worker's own; NULL = there is none.
+  struct ws_pool_s *runs_in;
   uint64_t id; ///< of this thread in the process, 0 = none yet
   uint64_t pushed; ///< tasks, to all pools
   ws_traced_phase_t phase[WS_TRACE_PHASES];
@@ -59,40 +60,44 @@ static inline ws_self_t *ws_self(void)
   return &ws_self_state;
 }
 
-/// @brief Give the calling thread an id, which no other thread ever has, and have its lanes freed when it
-/// ends. The C library does not report that end if no thread-specific key is free, or if a destructor of the
-/// thread's own data pushes in the last round of destructors: then other threads inherit the lanes
-/// (ws_lane.c).
+/// @brief Give the calling thread an id, unless it has one, and have its lanes freed when it ends. No other
+/// thread of the process ever has that id. The C library does not report that end if no thread-specific key
+/// is free, or if a destructor of the thread's own data pushes in the last round of destructors: then other
+/// threads inherit the lanes (ws_lane.c).
 /// @return the id; ws_tid_of() finds the kernel's number of the thread in it
 uint64_t ws_process_enroll(ws_self_t *self);
 
-/// @brief Have ws_blocks_end() called when the calling thread ends. @return false = the C library would not
-/// report the end: the host has used up the process's thread-specific keys, or the library is unloaded
+/// @brief Have the calling thread leave what it has when it ends: lanes, shelves of blocks (ws_blocks_end()),
+/// its ring of events. @return false = the C library would not report the end: the host has used up the
+/// process's thread-specific keys, there is no memory for this thread's, or the library is unloaded
 bool ws_process_see_end(ws_self_t *self);
 
 /// @brief From the first call on, the child of each fork of this process can make pools, and end by exit(),
 /// whatever the parent's threads did. The pools of the parent become LOST in it, and its thread leaves them.
 void ws_process_watch_forks(void);
 
-/// Add to, and take from, the list of pools whose lanes a thread leaves when it ends.
+/// Add to, and take from, the list of pools: those whose lanes a thread leaves when it ends, and that a fork
+/// makes LOST in the child. What is taken from the list must be there.
 void ws_process_add(struct ws_pool_s *pool);
 void ws_process_remove(struct ws_pool_s *pool);
 
-/// What all pools of the process share. The locks and what they guard are ws_process.c's own.
+/// What all pools of the process share. The locks and what they guard are ws_process.c's own, but for
+/// pools_lock and first, which record/ uses, too.
 typedef struct {
   pthread_mutex_t lock; ///< of the key and watches_forks: a thread's first push, a new pool. No fork takes it
-  pthread_mutex_t pools_lock; ///< of first: birth and death of pools, a thread's end, a fork
+  /// Of first, and of what record/ begins and ends: birth and death of pools, a thread's end, a fork.
+  pthread_mutex_t pools_lock;
   struct ws_pool_s *first;
   ws_au64_t pool_ids, thread_ids; ///< S given so far
-  /// S workers that are not parked: the budget that spinning must fit in
+  /// S workers that are neither parked nor blocked (ws_helper.h): the budget that spinning must fit in
   alignas(WS_SPACING) ws_au32_t awake;
   ws_au32_t helpers; ///< S threads that are workers of no pool and have an active slot (ws_helper.h)
   ws_aptr_t hooks; ///< S const ws_hooks_t
   uint32_t forks; ///< I between the program's start and this process: a child may have its parent's number
   ws_au32_t refusals; ///< S looks at a variable that must not be read
-  pthread_key_t key; ///< its destructor runs when an enrolled thread ends
+  pthread_key_t key; ///< its destructor runs when a thread ends that has called ws_process_see_end()
   enum { WS_KEY_UNKNOWN, WS_KEY_MADE, WS_KEY_NONE } key_state;
-  bool watches_forks; ///< before any thread takes the other locks
+  bool watches_forks; ///< the handlers of pthread_atfork() are there
 } ws_process_t;
 extern ws_process_t ws_process;
 

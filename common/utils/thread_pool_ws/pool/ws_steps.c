@@ -21,7 +21,8 @@ void ws_steps_call_queued(ws_steps_t *steps)
   }
 }
 
-/// Call the step if fewer than @p depth run on this stack; else queue it for the innermost of them.
+/// If fewer than @p depth steps run on this stack, call the step, and then those that were queued meanwhile.
+/// Else queue it for the innermost of those that run.
 static void run_below(ws_step_t *step, uint32_t depth)
 {
   ws_steps_t *steps = ws_steps_here();

@@ -11,6 +11,8 @@
 
 /// @return the steps of the stack on which the caller runs
 ws_steps_t *ws_steps_here(void);
+/// @brief Call the queued steps in turn, and those that are queued meanwhile.
+/// @param steps  of the stack on which the caller runs
 WS_FOR_FIBERS void ws_steps_call_queued(ws_steps_t *steps);
 
 /// @brief Call the steps that are queued. Before a wait: one of them may be what the caller waits for.

@@ -28,7 +28,7 @@
 
 typedef struct ws_worker_s ws_worker_t;
 
-/// Steps of one stack (ws_process.h).
+/// Steps of one stack (ws_steps.h).
 typedef struct {
   ws_step_t *first, *last; ///< queued, the next one first
   uint32_t depth; ///< steps that run inside one another
@@ -36,7 +36,8 @@ typedef struct {
 } ws_steps_t;
 
 /// The start of a worker: BEGINS --its thread has set itself up--> DONE
-///        BEGINS --WS_START_NS_MAX is over--> BEHIND --its thread has set itself up--> DONE
+///        BEGINS --the creation waits no longer, or it has no thread--> BEHIND --its thread has set itself
+///        up--> DONE
 /// Until then one that is behind counts as blocked, and not as awake in the process.
 enum { WS_START_BEGINS, WS_START_BEHIND, WS_START_DONE };
 typedef struct {
@@ -46,9 +47,11 @@ typedef struct {
   uint64_t slack_ns; ///< I timer slack that its thread had before
 } ws_started_t;
 
-/// How long a creation waits while no thread starts: their CPUs may be held by others. Named in ws_pool.h.
+/// How long a creation waits while no thread starts: their CPUs may be held by others. And how long it tries
+/// to make the guard's thread, and the first worker's. Named in ws_pool.h.
 #define WS_START_NS_MAX 2000000000u
-/// In pool->started: the number of workers, and beside it two bits.
+/// In pool->started: the number of workers that have set themselves up, and beside it two bits. GUARD: so has
+/// the guard, or it has found workers missing. ALL: the pool is made, and its threads may go on.
 #define WS_STARTED_WORKERS (WS_STARTED_GUARD - 1)
 #define WS_STARTED_GUARD (1u << 30)
 #define WS_STARTED_ALL (1u << 31)
@@ -67,7 +70,8 @@ enum { WS_PRODUCER_CPU = 0xffff, WS_PRODUCER_STAYS = 0x10000, WS_PRODUCER_HOLDS 
 
 /// Where threads are (ws_near.h): of a pool.
 typedef struct {
-  /// S the thread outside that pushed or joined last: CPU + 1, WS_PRODUCER_*; 0 = none yet. Only a hint
+  /// S the thread outside, with a lane, that was last about to wake a worker, or began to help (ws_helper.h):
+  /// CPU + 1, or 0 if that is not known, and WS_PRODUCER_*; 0 = none yet. Only a hint
   ws_au32_t producer;
   uint32_t caches; ///< I last-level caches; 0 = not known
   uint8_t cache_of_cpu[WS_CPUS_MAX]; ///< I
@@ -122,7 +126,7 @@ typedef struct ws_skip_s {
 typedef struct {
   void (*look)(struct ws_pool_s *pool); ///< the guard's, after each of its sleeps
   uint64_t sleep_ns; ///< the guard sleeps no longer; 0 = without a limit
-  ws_histogram_t *starts; ///< lateness of starts
+  ws_histogram_t *starts; ///< times from a burst's first push to its first task on a worker, which adds them
   struct ws_page_memory_s *memory; ///< private to page/
 } ws_live_t;
 
@@ -139,14 +143,14 @@ struct ws_pool_s {
   struct {
     ws_au64_t skipped; ///< S tasks skipped by an abort
     ws_au64_t laneless_pushed; ///< S tasks pushed by threads without a lane
-    ws_au64_t laneless_run; ///< S tasks run inline or late by threads without a lane
+    ws_au64_t laneless_run; ///< S tasks that threads without a lane have run, or skipped
     ws_au64_t laneless_inline; ///< S tasks run inline by threads without a lane
   } count;
   ws_au32_t runs; ///< S ws_runs_t
 
   alignas(WS_SPACING) ws_au64_t cancelled; ///< S tasks with a key that were skipped
 
-  ws_au32_t idle_waiters; ///< S threads asleep in ws_pool_wait()
+  ws_au32_t idle_waiters; ///< S threads that sleep until the pool is idle, in a wait for it or in its stop
   ws_au32_t idle_times; ///< S futex of those: counts wakes by threads that ran out of work
   alignas(WS_SPACING) ws_near_pool_t near; ///< where threads are
   ws_prewake_pool_t *prewake; ///< I the state of pre-wake for the pool
@@ -166,8 +170,8 @@ struct ws_pool_s {
   /// I the guard's: try once more to make the workers without a thread; NULL = there are none, or none can be
   /// made. @return whether there were any
   bool (*make_missing)(struct ws_pool_s *pool);
-  sigset_t signals; ///< I that its creator has blocked
-  pthread_mutex_t lane_lock; ///< taking a lane into use; never on a path that has one
+  sigset_t signals; ///< I that its creator has blocked: its workers' mask, too
+  pthread_mutex_t lane_lock; ///< to take a new lane into use; no push of a thread that has a lane needs it
   ws_au64_t inherited_ns; ///< S when a thread last looked for lanes of threads that have ended
   /// The end of a pool.
   struct {
@@ -175,10 +179,10 @@ struct ws_pool_s {
     ws_au32_t destroyed; ///< S 1 = ws_pool_destroy() was called
     bool stays; ///< its memory is not freed. Written by its destroyer
   } end;
-  uint32_t pinned, requested; ///< I for statistics
-  void *block; ///< I one mapping: workers, lanes, first rings
+  uint32_t pinned, requested; ///< I workers that are pinned; that settings.workers has asked for
+  void *block; ///< I one mapping of most of its memory: lay_out() in ws_pool.c
   size_t block_bytes; ///< I
-  struct ws_pool_s *next; ///< in the process's list, under its lock
+  struct ws_pool_s *next; ///< in the process's list, under ws_process.pools_lock
   ws_live_t live; ///< I
   ws_aptr_t ledger; ///< S private to record/; NULL = its bursts are not judged, and it makes no events there
 };
@@ -187,7 +191,7 @@ _Static_assert(offsetof(struct ws_worker_s, queue) == 0, "a worker's queue is th
 
 /// The calling thread in a pool: its queue, and the worker when it is one.
 typedef struct {
-  ws_queue_t *queue; ///< NULL: no lane was free
+  ws_queue_t *queue; ///< NULL: no lane was free, or none was looked for (ws_here_known())
   ws_worker_t *worker; ///< NULL: not a worker of this pool
 } ws_here_t;
 

@@ -48,6 +48,7 @@ static void begin_piece(arena_t *arena, uint32_t index)
   arena->used = (arena->used + page_bytes - 1) / page_bytes * page_bytes + index % COLOURS * WS_SPACING;
 }
 
+/// Place a queue's first ring; in the pass with memory also set the queue up.
 /// @param queue  number @p index of the pool; NULL = the pass that only counts
 static void lay_out_queue(struct ws_pool_s *pool, arena_t *arena, ws_queue_t *queue, uint32_t index)
 {
@@ -59,7 +60,8 @@ static void lay_out_queue(struct ws_pool_s *pool, arena_t *arena, ws_queue_t *qu
   ws_tasks_put(&pool->tasks, queue, index);
 }
 
-/// Place a worker and what belongs to it; in the pass with memory also set it up.
+/// Place a worker and what belongs to it; in the pass with memory also set it up, but for what
+/// ws_start_workers() sets.
 static void lay_out_worker(struct ws_pool_s *pool, arena_t *arena, uint32_t index)
 {
   begin_piece(arena, index);
@@ -120,7 +122,7 @@ static int allocate(struct ws_pool_s *pool)
   return 0;
 }
 
-/// Also of a pool whose creation has failed.
+/// Free all that belongs to a pool whose threads have ended, or whose creation has failed.
 static void free_pool(struct ws_pool_s *pool)
 {
   ws_flight_end(pool);
@@ -251,13 +253,15 @@ static void end(struct ws_pool_s *pool)
   free_pool(pool);
 }
 
+/// The thread of end_later(): stop the pool, which waits for the task, and free it.
 static void *end_thread(void *pool_arg)
 {
   struct ws_pool_s *pool = pool_arg;
   pthread_detach(pthread_self());
   pthread_setname_np(pthread_self(), "ws_end");
   ws_affinity_beside_workers(pool);
-  // A stop may have come since: the task called exit(), and other threads do not know. The process ends.
+  // If another thread stops the pool by now, this one leaves the pool to it: the task has called exit(), and
+  // a destructor stops the pool. The process ends.
   // relaxed: one caller
   if (ws_load_relaxed(&pool->state) == WS_STOPPED || ws_pool_stop(pool, WS_STOP_DRAIN) >= 0)
     end(pool);

@@ -42,8 +42,8 @@ void ws_settings_init(ws_settings_t *settings, size_t bytes)
 }
 
 /// Copy a caller's settings, of another size maybe; fields that the caller's lack get their defaults.
-/// @return 0; -EINVAL, with a warning: no version has that size, or a field is set that this one does not
-///         have
+/// @return 0; -EINVAL, with a warning: the size is below that of the first version, or a field is set that
+///         this one does not have
 static int copy_settings(ws_settings_t *own, const ws_settings_t *given)
 {
   ws_settings_default(own);
@@ -62,7 +62,7 @@ static int copy_settings(ws_settings_t *own, const ws_settings_t *given)
   return 0;
 }
 
-/// @return false, with a warning about the first field that is out of range
+/// @return false, with a warning about the first field that is out of range, or about cores that are missing
 static bool are_valid(const ws_settings_t *settings)
 {
   const bool realtime = settings->sched_class == WS_CLASS_RR || settings->sched_class == WS_CLASS_FIFO;
@@ -106,7 +106,8 @@ static int add_thread_local(struct dl_phdr_info *library, size_t size, void *byt
 }
 
 /// The C library takes the libraries' thread-local data (LTTng's, for example) from a new thread's stack.
-/// @return false, with a warning, if the rest is too small for a worker. true if the size is not known
+/// @return false, with a warning, if the rest is too small for a worker. true if the size is not known, or
+///         this library makes no workers
 static bool stack_suffices(const ws_settings_t *settings)
 {
   size_t bytes = settings->stack_bytes ? settings->stack_bytes : SIZE_MAX; // as long as it is not known

@@ -22,6 +22,7 @@ typedef struct {
   const char *begin, *end;
 } word_t;
 
+/// @return the word without the blanks around it
 static word_t trimmed(word_t word)
 {
   while (word.begin < word.end && strchr(" \t\n\r", *word.begin))
@@ -135,7 +136,8 @@ static const entry_t entries[] = {
 #define KNOWN "spin=, spin_cpu_max=, report=, keep_affinity=, live=, deadline_us=, record=, record_mb="
 #define ELSEWHERE PREFIX "TRACE=" ///< read by trace/ws_probe.c
 
-/// @return the entry with the name @p word; if @p mistyped, also one whose name @p word begins with
+/// @return the entry with the name @p word; if @p mistyped, also one whose name @p word begins with; NULL =
+///         there is none
 static const entry_t *find_entry(word_t word, bool mistyped)
 {
   char name[TEXT];
@@ -163,7 +165,7 @@ typedef struct {
 } batch_t;
 
 /// Apply an entry. If it is about pre-wake and invalid, spin stays off for the whole batch.
-/// @param place  where the text stands, and the text
+/// @param word  its text: in any case, but for that of record. @param place  where it stands, and the text
 /// @param valid  which texts are valid there
 /// @return 0; -EINVAL, with a warning: the text is invalid
 static int apply(batch_t *batch, const entry_t *entry, word_t word, const char *place, const char *valid)
@@ -211,7 +213,8 @@ int ws_settings_spin_cpu_max_text(ws_settings_t *settings, const char *text)
   return ws_settings_entry(settings, "spin_cpu_max", text);
 }
 
-/// @return 0, -EINVAL, or -ENOENT if @p word is no setting
+/// @return 0; -EINVAL, with a warning: its text is invalid, or @p word only begins with the name of a
+///         setting; -ENOENT: @p word is no setting
 static int apply_listed(batch_t *batch, word_t word, const char *place)
 {
   const char *equals = memchr(word.begin, '=', (size_t)(word.end - word.begin));

@@ -10,8 +10,9 @@
 
 /// @brief Copy and check a caller's settings, of another size maybe; fields that the caller's lack get their
 /// defaults. Rounds queue_capacity up. A NULL name becomes "ws".
-/// @return 0; -EINVAL with a warning if their size is that of no version, if a field is set that @p settings
-///         does not have, about the first field that is out of range, or if new threads' stack is too small
+/// @return 0; -EINVAL with a warning if their size is below that of the first version, if a field is set that
+///         @p settings does not have, about the first field that is out of range, or if new threads' stack is
+///         too small
 int ws_settings_take(ws_settings_t *settings, const ws_settings_t *given);
 
 // ws_topo.c
@@ -32,10 +33,11 @@ void ws_topo_victims(struct ws_pool_s *pool);
 
 // ws_start.c
 
-/// @brief Start the guard, and pool->requested workers on the CPUs of @p cpu. Returns when each worker that
-/// has a thread has set itself up, or none has for WS_START_NS_MAX. All wait for WS_STARTED_ALL. Sets
-/// pool->workers to the number of those that have a thread or may get one later, and pool->pinned; warns
-/// about each kind of resource that could not be obtained.
+/// @brief Start the guard, and pool->requested workers on the CPUs of @p cpu; without a guard none. Returns
+/// when each worker that has a thread has set itself up, or none has for WS_START_NS_MAX. All wait for
+/// WS_STARTED_ALL. Sets pool->workers to the number of those that have a thread or may get one later,
+/// pool->obtained, pinned, signals and make_missing; warns about each kind of resource that could not be
+/// obtained.
 /// @param cpu  as ws_topo_plan(); a CPU that its worker could not get becomes -1
 void ws_start_workers(struct ws_pool_s *pool, int32_t *cpu);
 

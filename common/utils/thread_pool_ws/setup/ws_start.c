@@ -22,7 +22,8 @@ static const struct {
   int policy;
 } classes[] = {{"INHERIT", 0}, {"OTHER", SCHED_OTHER}, {"RR", SCHED_RR}, {"FIFO", SCHED_FIFO}};
 
-/// Name, signals, class and CPU of the calling worker. With settings.thread_create the host sets these.
+/// Set name, signals, class and CPU of the calling worker. Its start has the errors of the last two. With
+/// settings.thread_create the host sets these.
 static void set_thread(ws_worker_t *worker, const ws_settings_t *settings)
 {
   const int policy = classes[settings->sched_class].policy;
@@ -88,9 +89,9 @@ static int create_thread(ws_worker_t *worker, uint64_t patience_ns)
   return ws_os_thread_create(&thread, settings->stack_bytes, patience_ns, worker_thread, worker);
 }
 
-/// On the guard's thread, which has its creator's class and CPUs as long as it calls this. A pool that is
-/// being stopped makes none; the end of the guard comes before that of the workers. @return whether any were
-/// missing before the call
+/// Make the workers without a thread, until the system refuses one. On the guard's thread, which has its
+/// creator's class and CPUs as long as it calls this. A pool that is being stopped makes none; the end of the
+/// guard comes before that of the workers. @return whether any were missing before the call
 static bool make_missing(struct ws_pool_s *pool)
 {
   const uint32_t had = ws_hint_load(&pool->obtained);
@@ -108,7 +109,8 @@ static void warn_behind(const ws_worker_t *worker)
           worker->index, worker->cpu, (unsigned)(WS_START_NS_MAX / 1000000));
 }
 
-/// Go on without the worker if it has not started: it counts as blocked from now on. @return whether it does
+/// Go on without the worker if it has not started: it counts as blocked until it has. @return whether the
+/// pool goes on without it
 static bool leave_behind(ws_worker_t *worker)
 {
   uint32_t begins = WS_START_BEGINS;
@@ -148,7 +150,8 @@ static void warn_class(struct ws_pool_s *pool, int error)
 }
 
 /// Leave behind the workers that have not started. Of the others look at the CPU and class that each got, and
-/// warn once about each kind that one did not get: without its CPU a worker floats. Count the pinned ones.
+/// warn once about each kind that one did not get: without its CPU a worker floats. Count the pinned ones;
+/// of a worker that is left behind it counts whether it is to be pinned.
 static void report(struct ws_pool_s *pool, int32_t *cpu)
 {
   bool pin_warned = false, class_warned = false;

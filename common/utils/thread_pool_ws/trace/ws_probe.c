@@ -47,7 +47,8 @@ __attribute__((constructor)) static void find_preloaded(void)
 }
 #endif
 
-/// A fork cannot be held up meanwhile (ws_os_fork_hold()): LTTng's library forks while it is loaded.
+/// ws_provider_find(), once. A fork cannot be held up meanwhile (ws_os_fork_hold()): LTTng's library forks
+/// while it is loaded.
 static void find_provider(void)
 {
   const char *value = getenv(VARIABLE);

@@ -21,7 +21,8 @@
 
 /// What the rings take of an event: kind, small, address.
 ///   RUN RAN JOIN JOINED  small: the pool; address: of RUN the task's function, else the group
-///   PUSH                 small: the pool; address: the group. In a ring: so many tasks one after the other
+///   PUSH                 small: the pool; address: the group. In a ring small is how many such pushes came
+///                        one after the other
 ///   PARK UNPARK          small: of UNPARK 0 = called, 1 = by its timer, 2 = it did not sleep; address: ns
 ///                        since the call, 0 = there was none
 ///   WAKE                 before the call; address: the worker's pool << 16, and its index
@@ -150,7 +151,8 @@ WS_EVENTS(WS_EMIT)
       ws_emit_##event(of, __VA_ARGS__);                                                                      \
   } while (0)
 
-/// @param phase  one that ws_trace_slot.h names
+/// @brief Record the event of a phase that begins, or has ended. @param phase  one that ws_trace_slot.h names
+/// @param tasks  that the thread has pushed in it
 void ws_probe_phase_began(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id);
 void ws_probe_phase_ended(ws_trace_phase_t phase, uint32_t frame, uint32_t slot, uint32_t id, uint32_t tasks);
 

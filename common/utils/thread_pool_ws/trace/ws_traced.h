@@ -34,14 +34,15 @@ static inline uintptr_t ws_traced_group(const ws_group_t *group)
   return (uintptr_t)group & ~(uintptr_t)3;
 }
 
-/// A call, so that a push without events keeps its registers.
+/// Record an event for each task that is pushed. A call, so that a push without events keeps its registers.
 void ws_traced_note_push(const struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tasks,
                          uint64_t count);
 
+/// Count the tasks that the calling thread pushes, and record them.
 static inline void ws_traced_push(const struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tasks,
                                   uint64_t count)
 {
-  ws_self()->pushed += count; // also for those who look at phases without events
+  ws_self()->pushed += count; // also without events: ws_probe_phase_ended() gets the number
   if (WS_PROBE_SEEN())
     ws_traced_note_push(pool, here, tasks, count);
 }
@@ -69,7 +70,7 @@ static inline void ws_traced_wake(const ws_worker_t *woken, const ws_worker_t *b
   WS_PROBE(wake, woken->pool, ws_traced_pool(woken->pool), ws_traced_worker(woken), ws_traced_worker(by));
 }
 
-/// Counts it, too.
+/// Record a steal by the calling thread, and count it. @param victim  index of the queue, or WS_VICTIM_*
 static inline void ws_traced_steal(const struct ws_pool_s *pool, ws_here_t here, int32_t victim)
 {
   if (here.queue)
@@ -77,7 +78,7 @@ static inline void ws_traced_steal(const struct ws_pool_s *pool, ws_here_t here,
   WS_PROBE(steal, pool, ws_traced_pool(pool), ws_traced_worker(here.worker), victim);
 }
 
-/// A call, as ws_traced_note_push().
+/// Record that a wait begins, or ends. A call, so that a wait without events keeps its registers.
 void ws_traced_note_join(const struct ws_pool_s *pool, uintptr_t group, bool ends);
 
 /// A wait begins, or ends.
