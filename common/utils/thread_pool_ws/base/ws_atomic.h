@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_atomic.h
-/// Atomics whose name carries their order. Only this file uses the compiler's built-ins.
+/// Atomics whose name carries their order. In the pool only this file uses the compiler's atomic built-ins.
 ///
 /// The types wrap a plain word so that no access can be atomic, or not, by accident. The operations are the
 /// compiler's C11-model built-ins: the public headers must parse as C++ too, where C11's _Atomic does not
@@ -36,7 +36,8 @@ typedef struct {
 #define ws_sub_acq_rel(a, x) __atomic_fetch_sub(&(a)->v, (x), __ATOMIC_ACQ_REL)
 #define ws_or_acq_rel(a, x) __atomic_fetch_or(&(a)->v, (x), __ATOMIC_ACQ_REL)
 #define ws_and_acq_rel(a, x) __atomic_fetch_and(&(a)->v, (x), __ATOMIC_ACQ_REL)
-/// Strong compare-and-swap; @p expected (a pointer) receives the value seen. Failure is relaxed.
+/// Strong compare-and-swap. @p expected is a pointer; on failure it receives the value seen. @return whether
+/// @p x was stored. Failure is relaxed.
 #define ws_cas_acq_rel(a, expected, x)                                                                       \
   __atomic_compare_exchange_n(&(a)->v, (expected), (x), false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)
 #define ws_cas_seq_cst(a, expected, x)                                                                       \
@@ -70,7 +71,8 @@ typedef struct {
 #endif
 #endif
 
-extern ws_au32_t ws_tsan_fence_word;
+extern ws_au32_t ws_tsan_fence_word; ///< exists with ThreadSanitizer only
+/// A seq_cst fence: it also orders a store before a later load.
 static inline void ws_fence_seq_cst(void)
 {
 #if defined(WS_TSAN)
@@ -86,7 +88,8 @@ static inline void ws_fence_seq_cst(void)
 #endif
 }
 
-/// A fence directly after a read-modify-write of the same thread, which on x86 is one.
+/// A seq_cst fence directly after a read-modify-write of the same thread. On x86 that operation is the fence,
+/// and only the compiler is bound here.
 static inline void ws_fence_seq_cst_after_rmw(void)
 {
 #if defined(__x86_64__) && !defined(WS_TSAN) && !defined(WS_SIMULATED)
@@ -97,7 +100,7 @@ static inline void ws_fence_seq_cst_after_rmw(void)
 }
 
 /// The fence of a thread that must not pay for it, towards ws_os_fence_heavy() of another thread.
-/// @param is_light  the kernel has heavy fences: then only the compiler is bound
+/// @param is_light  the kernel has heavy fences: then only the compiler is bound. Else a seq_cst fence
 static inline void ws_fence_light(bool is_light)
 {
 #ifndef WS_TSAN
@@ -110,9 +113,9 @@ static inline void ws_fence_light(bool is_light)
   ws_fence_seq_cst();
 }
 
-/// The fence between two loads of a thief. x86 keeps loads in order, so there it binds the compiler only; the
-/// owner's ws_fence_seq_cst between its store and its load is what x86 needs (Chase and Lev 2005, section 3;
-/// Le et al. 2013).
+/// A seq_cst fence between two loads, of a thief or of a reader (ws_rhythm.c). x86 keeps loads in order, so
+/// there it binds the compiler only. For a thief the owner's ws_fence_seq_cst between its store and its load
+/// is what x86 needs (Chase and Lev 2005, section 3; Le et al. 2013).
 static inline void ws_fence_seq_cst_loads(void)
 {
 #if defined(__x86_64__) && !defined(WS_TSAN)

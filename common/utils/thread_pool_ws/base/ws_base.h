@@ -44,7 +44,8 @@
 #endif
 
 /// A caller breaks a rule of the public function @p call in a way that would corrupt memory or never end, and
-/// the function has no error code for it: name the function and, as printf, what was found; end the process.
+/// the function has no error code for it: print the function's name and, as printf, what was found, to stderr
+/// (cut at 255 characters); abort().
 __attribute__((noreturn, noinline, cold, unused, format(printf, 2, 3))) static void
 ws_misuse(const char *call, const char *what, ...)
 {
@@ -108,7 +109,8 @@ static inline uint64_t ws_above(uint64_t value, uint64_t other)
 // Structures that callers of an older or newer version declare: fields are only appended, so the shorter one
 // is the beginning of the longer one.
 
-/// @brief Copy a structure of this version to a caller's of @p bytes. What the caller's has more is set to 0.
+/// @brief Copy a structure of this version to a caller's of @p bytes. What the caller's has more is set to 0;
+/// what it lacks is left out.
 static inline void ws_sized_put(void *to, size_t bytes, const void *own, size_t own_bytes)
 {
   const size_t common = bytes < own_bytes ? bytes : own_bytes;
@@ -116,8 +118,10 @@ static inline void ws_sized_put(void *to, size_t bytes, const void *own, size_t 
   memset((char *)to + common, 0, bytes - common);
 }
 
-/// @brief Copy a caller's structure of @p bytes over one of this version.
-/// @return false if the caller's has more, and that is not 0: this version does not know what it asks for
+/// @brief Copy a caller's structure of @p bytes over one of this version. Fields that the caller's lacks keep
+/// their values.
+/// @return false if the caller's has more, and that is not 0: this version does not know what it asks for.
+/// The fields that both have are copied all the same
 static inline bool ws_sized_take(void *own, size_t own_bytes, const void *from, size_t bytes)
 {
   memcpy(own, from, bytes < own_bytes ? bytes : own_bytes);

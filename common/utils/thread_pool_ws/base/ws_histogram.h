@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_histogram.h
 /// Histogram of times. The width of the buckets grows with the time, so any quantile is known to within an
-/// eighth. One thread adds, any thread reads; histograms of several threads add up.
+/// eighth. One thread adds at a time, any thread reads; histograms of several threads add up.
 ///
 /// Buckets  Eight of the same width in every octave from 128 ns to 1.07 s. Shorter and longer times count in
 ///          the first and the last bucket.
@@ -32,6 +32,7 @@ typedef struct {
 
 _Static_assert(sizeof(ws_histogram_t) <= 1536, "a worker has one for each class of what it measures");
 
+/// @return the bucket in which a time counts
 static inline uint32_t ws_histogram_bucket(uint64_t ns)
 {
   if (ns < (uint64_t)1 << WS_HISTOGRAM_FIRST_OCTAVE)
@@ -43,7 +44,8 @@ static inline uint32_t ws_histogram_bucket(uint64_t ns)
   return (octave - WS_HISTOGRAM_FIRST_OCTAVE) * WS_HISTOGRAM_SPLIT + part;
 }
 
-/// @return the first time that is too long for the bucket
+/// @return the first time that is too long for the bucket; of the last one, in which longer times count,
+/// too, 2^30
 static inline uint64_t ws_histogram_end_ns(uint32_t bucket)
 {
   const uint32_t octave = WS_HISTOGRAM_FIRST_OCTAVE + bucket / WS_HISTOGRAM_SPLIT;
@@ -51,7 +53,7 @@ static inline uint64_t ws_histogram_end_ns(uint32_t bucket)
   return eighths << (octave - WS_HISTOGRAM_SPLIT_BITS);
 }
 
-/// @threads  the owner
+/// @brief Count a time. @threads  one at a time: of two at once one may get lost
 static inline void ws_histogram_add(ws_histogram_t *histogram, uint64_t ns)
 {
   ws_au64_t *count = &histogram->count[ws_histogram_bucket(ns)];
@@ -71,7 +73,7 @@ static inline void ws_histogram_merge(ws_histogram_sum_t *sum, const ws_histogra
 
 /// @param permille  1 .. 1000
 /// @return a time that @p permille of the values do not exceed, at most an eighth above the shortest such
-/// time; 0 = no values
+/// time; 0 = no values. Values below 128 ns, and from 1.07 s on, are known as that only: 144 ns, 2^30 ns
 static inline uint64_t ws_histogram_quantile(const ws_histogram_sum_t *sum, uint32_t permille)
 {
   if (sum->values == 0)

@@ -16,7 +16,7 @@ typedef struct {
   uint32_t of_pool[WS_NODES_MAX]; ///< index in machine
 } chosen_t;
 
-/// @return the pool's node nearest to a node of the machine; of several, the first
+/// @param from  index of a node of the machine. @return the pool's node nearest to it; of several, the first
 static uint8_t nearest(const chosen_t *chosen, uint32_t from)
 {
   uint8_t best = 0;
@@ -32,6 +32,7 @@ static uint8_t nearest(const chosen_t *chosen, uint32_t from)
 
 /// Order the kinds of all of the pool's nodes by their distance from @p from. Those at the same distance come
 /// in turn from @p from on, so that not all nodes help the same one first.
+/// @param from  a node of the pool. @param near  out: [count]; the first one is @p from's
 static void order(const chosen_t *chosen, uint32_t from, uint8_t *near)
 {
   const uint64_t *distance = chosen->machine->distance[chosen->of_pool[from]];
@@ -70,8 +71,9 @@ void ws_nodes_plan(ws_nodes_t *nodes, const ws_machine_nodes_t *machine, const b
       nodes->of_cpu[cpu] = nearest(&chosen, machine->of_cpu[cpu] - 1u);
 }
 
-/// The list of CPUs of a node that has memory only is empty. The file of distances has a number for each
-/// online node. A node without a number counts as far: where there are no numbers, all nodes are equally far.
+/// Read which CPUs a node has, and its distances. The list of CPUs of a node that has memory only is empty.
+/// The file of distances has a number for each online node. A node without a number counts as far: where
+/// there are no numbers, all nodes are equally far.
 /// @return false = the list of CPUs cannot be read
 static bool read_node(ws_machine_nodes_t *machine, uint32_t node)
 {
@@ -106,7 +108,8 @@ bool ws_numa_read(ws_machine_nodes_t *machine)
   return true;
 }
 
-/// CPUs on which workers may run.
+/// @param cpu  of each requested worker, -1 = it floats. @param usable  in: all false; out: CPUs on which
+/// workers may run
 static void read_usable(const struct ws_pool_s *pool, const int32_t *cpu, bool *usable)
 {
   for (uint32_t i = 0; i < pool->requested; i++)

@@ -28,16 +28,20 @@ typedef struct ws_nodes_s {
   uint32_t count;
   uint32_t number[WS_NODES_MAX]; ///< that the system gives it
   uint8_t of_cpu[WS_CPUS_MAX]; ///< node to which a CPU belongs, or which is nearest to it; 0 if not known
-  uint8_t of_number[WS_NODE_NUMBERS]; ///< node that serves the system's node of that number
+  /// node that serves the system's node of that number; UINT8_MAX = the machine has no such node
+  uint8_t of_number[WS_NODE_NUMBERS];
   /// [i]: kinds of all nodes, from the nearest to node i, which is i
   uint8_t near[WS_NODES_MAX][WS_NODES_MAX];
 } ws_nodes_t;
 
-/// @brief Read the machine's nodes. @param machine  zeroed. @return false = not known
+/// @brief Read the machine's online nodes, the first WS_MACHINE_NODES_MAX. @param machine  zeroed
+/// @return false = not known, and @p machine is filled in part
 bool ws_numa_read(ws_machine_nodes_t *machine);
 
-/// @brief Choose the pool's nodes. A pool of fewer than two needs none, and drops them.
-/// @param usable  [cpu] whether a worker may run there
+/// @brief Choose the pool's nodes: of those with a usable CPU the first WS_NODES_MAX. If nodes->count is
+/// below two, the pool needs none, and the caller drops them.
+/// @param nodes   out
+/// @param usable  [WS_CPUS_MAX] whether a worker may run on that CPU
 void ws_nodes_plan(ws_nodes_t *nodes, const ws_machine_nodes_t *machine, const bool *usable);
 
 /// @return node of the pool for a task's hint; WS_NODE_NONE = the hint makes no difference

@@ -42,8 +42,8 @@ static double median(double *values, uint32_t count)
   return values[count / 2];
 }
 
-/// @param period_ns  the median of the times from each arrival to the m-th next
-/// @return their mean deviation from it; negative: too few of them
+/// @param period_ns  out: the median of the last times from an arrival to the m-th next
+/// @return their mean deviation from it; negative: too few of them, and @p period_ns is not set
 static double deviation(const uint64_t *arrivals, uint32_t count, uint32_t m, double *period_ns)
 {
   double d[DIFFERENCES], sum = 0;
@@ -59,7 +59,7 @@ static double deviation(const uint64_t *arrivals, uint32_t count, uint32_t m, do
 }
 
 /// @return when the burst at @p index was due, by the median lateness against the bursts one, two, ...
-///         periods before: it may itself have been an exception
+///         periods before: it may itself have been an exception, but only by being late
 static uint64_t usual_ns(const uint64_t *arrivals, uint32_t index, uint32_t m, double period_ns)
 {
   double late[FORERUNNERS];
@@ -70,6 +70,7 @@ static uint64_t usual_ns(const uint64_t *arrivals, uint32_t index, uint32_t m, d
   return arrivals[index] - (usual_late_ns > 0 ? (uint64_t)usual_late_ns : 0);
 }
 
+/// Put a burst in its place in the pattern: behind those that came longer ago.
 static void add_burst(ws_pattern_t *pattern, uint64_t last_ns, double occupancy)
 {
   uint32_t i = pattern->bursts++;
@@ -79,7 +80,7 @@ static void add_burst(ws_pattern_t *pattern, uint64_t last_ns, double occupancy)
   pattern->burst[i].occupancy = occupancy;
 }
 
-/// Bursts that all come.
+/// Find the pattern of bursts that all come. @return whether there is one
 static bool find_complete(const uint64_t *arrivals, uint32_t count, ws_pattern_t *pattern)
 {
   double spread[WS_PHASES_MAX + 1], period_ns[WS_PHASES_MAX + 1];
@@ -158,7 +159,7 @@ static double badness(const uint32_t *cell, uint32_t count, uint32_t cells, doub
   return wrong * periods + CELL_COST * cells;
 }
 
-/// Bursts on a grid of which some do not come.
+/// Find the pattern of bursts on a grid, some of which do not come. @return whether there is one
 static bool find_on_grid(const uint64_t *arrivals, uint32_t count, ws_pattern_t *pattern)
 {
   uint32_t cell[WS_ARRIVALS];

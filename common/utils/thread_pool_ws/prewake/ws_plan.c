@@ -25,7 +25,7 @@
 /// the other mode the gate finds that out.
 #define OCCUPANCY_MIN (1. / 16)
 
-/// What a lead brings.
+/// What the lead @p lead_ns brings: how long to wait for the burst, cost and gain.
 static ws_lead_choice_t judge(const ws_lead_t *lead, const ws_lead_case_t *how, int64_t lead_ns)
 {
   const double present = how->occupancy, absent = 1 - present;
@@ -36,7 +36,7 @@ static ws_lead_choice_t judge(const ws_lead_t *lead, const ws_lead_case_t *how, 
   choice.wait_ns = ws_window_best_wait(how->errors, -lead_ns, INT32_MAX, absences, miss_ns);
   choice.wait_ns += (choice.wait_ns + lead_ns) / 16; // a look takes time
   // A burst that is later than all remembered ones is more likely than one that does not come at all. So it
-  // is worth waiting for it as long as a wake costs.
+  // is worth waiting for it as long as a wake costs (Karlin et al., SODA 1990).
   if (absences * (how->errors->count + 1) < 1 && choice.wait_ns < miss_ns)
     choice.wait_ns = miss_ns;
   // If the timer fires later than a push would have woken the worker, the timer neither helps nor hurts: what
@@ -44,7 +44,7 @@ static ws_lead_choice_t judge(const ws_lead_t *lead, const ws_lead_case_t *how, 
   const int64_t react_ns = (int64_t)how->react_ns;
   const double in_time_ns = how->react_ns - (double)ws_window_above(&lead->early, lead_ns, react_ns);
   const double reached = ws_window_reached(how->errors, choice.wait_ns);
-  // A burst that is over before a woken worker runs is no later without the worker than it is long.
+  // If a burst is over before a woken worker runs, a worker that is awake saves its length at most.
   const bool is_short = how->length_ns > 0 && how->length_ns < in_time_ns;
   const double short_ns = how->length_ns > TOGETHER_NS ? how->length_ns - TOGETHER_NS : 0;
   const double saved_ns = is_short ? short_ns : in_time_ns;

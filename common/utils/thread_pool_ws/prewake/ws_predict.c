@@ -103,7 +103,8 @@ static bool is_doubtful(const ws_predict_t *model)
   return model->surprise >= SURPRISE_MAX;
 }
 
-/// Look for a pattern when none is known, or when the known one does not fit well enough.
+/// At an arrival: look for a pattern when none is known, or when the known one does not fit well enough; not
+/// before until_look arrivals.
 static void look_for_pattern(ws_predict_t *model)
 {
   if (model->until_look > 0) {
@@ -144,7 +145,7 @@ uint32_t ws_predict_expire(ws_predict_t *model, uint64_t now_ns)
   return absent < UINT32_MAX ? (uint32_t)absent : UINT32_MAX;
 }
 
-/// The phase has come: follow it.
+/// The phase has come at @p at_ns, which is not in arrival_ns yet: correct both its predictors.
 static void follow(ws_predict_t *model, uint32_t index, uint64_t at_ns)
 {
   ws_phase_t *phase = &model->phase[index];
@@ -169,8 +170,8 @@ static void follow(ws_predict_t *model, uint32_t index, uint64_t at_ns)
   ws_mean_follow(&model->stray, 0);
 }
 
-/// Follow the phase to which an arrival belongs, and note those that have not come before it.
-/// @return it; -1 = the arrival is a stray
+/// Follow the phase to which an arrival belongs, and note those that have not come before it. A pattern is
+/// known. @return what the arrival was; its phase is -1 if it is a stray
 static ws_arrived_t match(ws_predict_t *model, uint64_t at_ns)
 {
   const uint32_t absent = ws_predict_expire(model, at_ns);

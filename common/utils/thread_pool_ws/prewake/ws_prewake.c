@@ -111,7 +111,8 @@ void ws_prewake_took_more(ws_worker_t *worker)
   ws_stat_store(tasks, ws_stat_load(tasks) + 1);
 }
 
-/// Learn from the last burst how well this worker's wake was timed.
+/// Learn from the last burst, once, how well this worker's wake was timed. If the pattern is another one
+/// since then, forget the leads.
 static void learn(ws_worker_t *worker, const ws_outlook_t *outlook)
 {
   ws_prewake_worker_t *prewake = worker->prewake;
@@ -136,7 +137,7 @@ static void learn(ws_worker_t *worker, const ws_outlook_t *outlook)
   prewake->by_timer = false;
 }
 
-/// @return how long to spin for what follows
+/// @return how long to spin for what follows, at most @p bound_ns
 static int64_t best_wait(const ws_worker_t *worker, int64_t bound_ns)
 {
   const ws_window_t *follows = &worker->prewake->follows[worker->prewake->follow];
@@ -145,7 +146,7 @@ static int64_t best_wait(const ws_worker_t *worker, int64_t bound_ns)
   return wait_ns + wait_ns / 8 < bound_ns ? wait_ns + wait_ns / 8 : bound_ns;
 }
 
-/// @return how long to spin for what follows the work that was just done
+/// @return how long to spin for what follows the work that was just done; 0 = not at all
 static uint64_t look_ns(ws_worker_t *worker, uint64_t now_ns)
 {
   const struct ws_pool_s *pool = worker->pool;

@@ -20,23 +20,25 @@
 /// creator of the pool provides the memory, zeroed.
 extern const size_t ws_prewake_pool_bytes, ws_prewake_worker_bytes;
 
-/// @brief Work has come after a pause; @p now_ns, or 0 = read the clock.
-/// @threads  any; nothing happens unless pool->quiet is set
+/// @brief Work has come at @p now_ns (0 = read the clock). If pool->quiet is set, clear it; and unless a hint
+/// has announced the work, or it belongs to the burst before, note that time as the burst's arrival.
+/// @threads  any
 void ws_prewake_arrived(struct ws_pool_s *pool, uint64_t now_ns);
 
-/// @brief A hint has announced a burst that may come at once. If the pool is idle the hint counts as the
-/// arrival, because it wakes workers. The next push until @p until_ns belongs to the same burst. Else nothing
-/// happens.
+/// @brief A hint has announced a burst that may come at once. If pool->quiet is not set, nothing happens.
+/// Else the hint, or an earlier one of that burst, counts as the arrival, because it wakes workers. The next
+/// push until @p until_ns belongs to the same burst.
 /// @threads  any
 void ws_prewake_announced(struct ws_pool_s *pool, uint64_t now_ns, uint64_t until_ns);
 
-/// @brief A worker has been idle for some time. If that is a pause of the pool, the next push is the first
-/// after it. Else a push would read the clock without effect: a burst has just come, and is handed to other
-/// workers.
+/// @brief A worker has been idle for some time. If that is a pause of the pool, set pool->quiet: the next
+/// push is the first after it. Else a push would read the clock without effect: a burst has just come, and is
+/// handed to other workers.
 /// @return when to call again; UINT64_MAX = not again in this spin
 uint64_t ws_prewake_idle(struct ws_pool_s *pool, uint64_t now_ns);
 
-/// @brief The worker has found work at @p now_ns.
+/// @brief The worker has found work at @p now_ns, or will wait for a dispatcher: learn how long it was
+/// without work. After more than spin_ns_max it is a taker of a new burst, maybe the first one.
 /// @param called_ns  when another thread has called it since it ran out of work; 0 = it found its task when
 /// that came
 void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t called_ns);
@@ -45,11 +47,13 @@ void ws_prewake_found(ws_worker_t *worker, uint64_t now_ns, uint64_t called_ns);
 /// @threads  the worker
 void ws_prewake_took_more(ws_worker_t *worker);
 
-/// @brief The worker has run out of work. @return until when it should spin
+/// @brief The worker, which has run tasks, is out of work at @p now_ns. Learn from the last burst, if it is
+/// new. @return until when it should spin
 uint64_t ws_prewake_out_of_work(ws_worker_t *worker, uint64_t now_ns);
 
-/// @brief The worker goes to sleep at @p slept_ns: plan its timer wake. With a timer it counts as armed until
-/// that is disarmed.
+/// @brief The worker goes to sleep at @p slept_ns: learn from the last burst, if that was not done, and plan
+/// a timer wake. With a timer it counts as armed until that is disarmed. Sets pool->quiet: the next push
+/// looks whether it is the first after a pause.
 /// @return when the timer is to fire; 0 = no timer
 uint64_t ws_prewake_plan(ws_worker_t *worker, uint64_t slept_ns);
 
@@ -67,7 +71,8 @@ uint64_t ws_prewake_woken(ws_worker_t *worker, ws_wake_by_t by, uint64_t rose_ns
 void ws_prewake_expect(struct ws_pool_s *pool, uint64_t at_ns);
 
 /// @brief The control group's quota was used up: lower the level by one, at once. The level rises after
-/// @p span_ns without trouble, or after twice the last such time, at most 16 times @p span_ns.
+/// @p span_ns without trouble. If there was trouble lately, it rises after twice the last such time, at most
+/// 16 times @p span_ns.
 /// @threads  the guard
 void ws_prewake_throttled(struct ws_pool_s *pool, uint64_t span_ns);
 

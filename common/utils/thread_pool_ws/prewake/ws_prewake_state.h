@@ -64,7 +64,7 @@ typedef struct {
   double stray; ///< share of the arrivals lately that belonged to no phase
   double surprise; ///< share of the expectations lately that were wrong
   bool strayed; ///< the last arrival belonged to no phase
-  uint32_t until_look, look_every; ///< arrivals until the pattern is looked for again
+  uint32_t until_look, look_every; ///< arrivals until the next search for a pattern; between two searches
   ws_phase_t phase[WS_PHASES_MAX];
 } ws_predict_t;
 
@@ -79,7 +79,8 @@ typedef struct {
 /// is returned is of the pattern before.
 ws_arrived_t ws_predict_arrival(ws_predict_t *model, uint64_t at_ns);
 
-/// @brief Phases that should have come well before @p now_ns have not. @return how many times
+/// @brief Move on the phases that should have come well before @p now_ns and have not, and lower their
+/// occupancy. @return how many expected bursts have not come
 uint32_t ws_predict_expire(ws_predict_t *model, uint64_t now_ns);
 
 /// @return how far the pattern can be relied on
@@ -134,14 +135,14 @@ typedef struct {
 
 typedef struct {
   int64_t lead_ns; ///< time from the timer to the expected burst
-  int64_t wait_ns; ///< the worker gives up so long after the expected time
+  int64_t wait_ns; ///< the worker gives up so long after the expected time; below 0: before it
   double cost_ns; ///< expected CPU time of spinning without work
-  double gain_ns; ///< expected lateness that is avoided, as CPU time, less cost_ns
+  double gain_ns; ///< expected lateness that is avoided, as CPU time, and pushes' wakes, less cost_ns
 } ws_lead_choice_t;
 
 /// A worker's planned timer wake.
 typedef struct {
-  uint64_t rise_ns; ///< when the timer fires; 0 = no timer
+  uint64_t rise_ns; ///< when the timer fires, at once if that has passed; 0 = no timer
   uint64_t give_up_ns; ///< until when the worker then spins without work
   uint64_t expected_ns; ///< when the burst is expected
   int32_t phase; ///< of the predictor; -1 = the burst is from a hint
@@ -154,7 +155,7 @@ struct ws_prewake_worker_s {
   uint64_t slept_ns, rose_ns; ///< P when it last parked, and last woke
   double react_ns; ///< P usual time from a push's wake to its first instruction; 0 = not known
   int64_t waking_ns; ///< P how long the last wake took; -1 = no wake since the last burst to learn from
-  bool by_timer; ///< P its timer woke it last, or had fired when a push did
+  bool by_timer; ///< P its timer woke it last, or had fired when a push did; false once that is counted
   bool is_armed; ///< P it is counted in armed
   bool found; ///< P it has run a task since it last woke
   uint64_t locks; ///< P outlook.locks that lead[] belongs to
@@ -164,7 +165,7 @@ struct ws_prewake_worker_s {
   uint32_t burst; ///< P the newer one of these
   uint32_t follow; ///< P times that it has run out of work since the last pause, below WS_FOLLOWS
   ws_window_t wakes[2]; ///< P [ws_wake_by_t] how long wakes took
-  ws_window_t follows[WS_FOLLOWS]; ///< P time without work after each
+  ws_window_t follows[WS_FOLLOWS]; ///< P [follow] time without work after each
   ws_lead_t lead[WS_PHASES_MAX]; ///< P
   ws_histogram_t woken[2][WS_WAKE_GAPS]; ///< O waking_ns, for the statistics
   ws_histogram_t leads; ///< O lead of each timer wake
@@ -175,7 +176,7 @@ typedef struct {
   double next_ns; ///< when it comes
   double period_ns; ///< from then on
   double occupancy; ///< share of the periods lately in which it came
-  uint32_t takers; ///< workers that take tasks of its bursts: enough for most of them; 0 = not known
+  uint32_t takers; ///< one more than the workers that most of its bursts could have used; 0 = not known
   ws_window_t errors; ///< arrival less expectation
 } ws_outlook_phase_t;
 
@@ -189,13 +190,13 @@ typedef struct {
   double period_ns; ///< of the pattern
   ws_pattern_state_t state;
   uint32_t phases;
-  ws_outlook_phase_t phase[WS_PHASES_MAX]; ///< the first ones are copied
+  ws_outlook_phase_t phase[WS_PHASES_MAX]; ///< [phases]: the others are not copied
 } ws_outlook_t;
 
-/// Of a pool. Written once a burst.
+/// Of a pool. Most of it is written once a burst.
 struct ws_prewake_pool_s {
   // Read by each wake; written seldom.
-  alignas(WS_SPACING) ws_au32_t armed; ///< S workers with an alarm
+  alignas(WS_SPACING) ws_au32_t armed; ///< S workers with a timer
   ws_au64_t waking_ns; ///< S time from the call to a worker's first instruction, a median
   ws_au64_t expected_ns; ///< S time of the burst of the last hint: sleep/ws_hint.c. Only a hint
   alignas(WS_SPACING) ws_au32_t rhythm_lock; ///< S 1 = a thread holds rhythm
@@ -210,7 +211,7 @@ struct ws_prewake_pool_s {
   ws_au64_t learnt_ns, absent_ns; ///< O arrival learnt last; when a phase will count as absent
   ws_au64_t out_of_work_ns; ///< S when a worker last ran out of work
   ws_au32_t starters; ///< S workers that may have been the first to find a task of this burst
-  ws_au64_t arrival_ns; ///< S when work last came after a pause
+  ws_au64_t arrival_ns; ///< S when work last came after a pause, or a hint announced it
   ws_au64_t announced_ns; ///< S when a hint last announced work
   ws_au64_t announced_until_ns; ///< S until then the next push belongs to it; 0 = it has come
   ws_au64_t sleep_ns_min; ///< O shorter sleeps are not learnt from
@@ -226,12 +227,12 @@ struct ws_prewake_pool_s {
 };
 
 /// @brief Learn from an arrival that was not learnt from yet, and from phases that should have come by
-/// @p now_ns. Then raise the level by one, if a time without trouble is over. If there is nothing to learn,
-/// or another thread does this, return at once.
+/// @p now_ns, and publish the outlook. Then raise the level by one, if a time without trouble is over. If
+/// there is nothing to learn, or another thread does this, return at once.
 void ws_rhythm_update(struct ws_pool_s *pool, uint64_t now_ns);
 
 /// @brief Copy what was published last. @param phases  these, too: many words
-/// @return false = it is being written, or nothing is known
+/// @return false = it is being written, or nothing is known: parts of @p outlook may be overwritten
 bool ws_rhythm_read(const ws_prewake_pool_t *shared, bool phases, ws_outlook_t *outlook);
 
 /// @brief Copy what comes before the phases, for the statistics: the words may be of two bursts.
@@ -248,9 +249,10 @@ static inline uint32_t ws_lead_permille(double price)
 
 /// @brief Remember what a burst has shown.
 /// @param early_ns  X
-/// @param by_timer  the worker's timer has woken it; else a push
+/// @param by_timer  the worker's timer has woken it; else a push, whose X counts only while lead->timed is
+///                  false or samples are few
 /// @param found     the worker found a task
-/// @param in_time   the worker was awake when the burst came: only then @p found is learnt from
+/// @param in_time   the worker was awake when the burst came: else it is not learnt that it found none
 void ws_lead_learn(ws_lead_t *lead, int64_t early_ns, bool by_timer, bool found, bool in_time);
 
 /// @brief The lead of least cost, shortened until spin_ns_max allows it, and what it brings. If not even the
@@ -262,14 +264,16 @@ ws_lead_choice_t ws_lead_choose(const ws_lead_t *lead, const ws_lead_case_t *how
 bool ws_lead_gate(ws_lead_t *lead, const ws_lead_choice_t *choice);
 
 /// @brief Plan the next timer wake of the worker, which goes to sleep, and count it among those with a timer.
-/// @return the plan; rise_ns = 0: no timer
+/// It is the soonest of those for a hint and, if the mode is AUTO or FIXED and the level is the top one, for
+/// the phases. @return the plan; rise_ns = 0: no timer, and the worker is not counted
 ws_plan_t ws_plan_choose(ws_worker_t *worker, const ws_outlook_t *outlook);
 
-/// @return CPU time that it costs to have been asleep when work came
+/// @return CPU time that it costs to have been asleep when work came, lateness at settings.spin_price
+///         included
 double ws_miss_ns(const ws_worker_t *worker);
 
 /// @brief A worker is the first that has found a task, at @p found_ns, of the burst of @p arrival_ns: count
-/// its start, and follow the percentile.
+/// its start, unless that was done, and follow the percentile.
 void ws_start_note(struct ws_pool_s *pool, uint64_t arrival_ns, uint64_t found_ns);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_prewake_stats.c
-/// What pre-wake tells: the snapshot of ws_stats.h, and how long bursts take to start.
+/// What pre-wake reports: the snapshot of ws_stats.h, and how long bursts take to start.
 #include "../include/ws_stats.h"
 
 #include "ws_prewake_state.h"

@@ -19,7 +19,8 @@ static size_t words_of(uint32_t phases)
   return (offsetof(ws_outlook_t, phase) + phases * sizeof(ws_outlook_phase_t)) / sizeof(uint64_t);
 }
 
-/// What all workers plan with from now on. @param permille  quantile of the takers of a phase
+/// Publish what all workers plan with from now on; under rhythm_lock. @param permille  quantile of the takers
+/// of a phase
 static void publish(ws_prewake_pool_t *shared, uint32_t permille)
 {
   const ws_predict_t *model = &shared->rhythm.model;

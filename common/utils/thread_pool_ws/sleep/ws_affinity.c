@@ -21,7 +21,8 @@ static void note_producer(struct ws_pool_s *pool, uint32_t producer)
 
 /// The kernel finds another CPU for a real-time thread that may not stop the one that runs (Linux,
 /// select_task_rq_rt). So beside such a producer a worker need not move, which would take a CPU for 20 us.
-/// @return WS_PRODUCER_HOLDS = no worker could stop the calling thread; else 0
+/// @return WS_PRODUCER_HOLDS = the priority of the calling thread is such that no worker could stop it; else
+///         0. Looks at that priority once, and in a pool without real-time or pinned workers not at all
 static uint32_t holds(const struct ws_pool_s *pool, ws_helping_t *helping)
 {
   const uint32_t highest = ws_affinity_priority(pool);
@@ -66,7 +67,8 @@ static bool begins_move(ws_worker_t *worker)
   return true;
 }
 
-/// @param cpu  CPU + 1. @return whether the worker, thread @p tid, may not run there from now on
+/// @param cpu  CPU + 1, not 0. @param tid  the worker's thread, 0 = the caller. @return whether it may not
+/// run there from now on
 static bool keep_off(ws_worker_t *worker, int32_t tid, uint32_t cpu)
 {
   const uint32_t guard = ws_hint_load(&ws_sleep_pool(worker->pool)->guard_tid);
@@ -131,7 +133,8 @@ static void add_cpus(ws_cpuset_t *all, int32_t tid)
 
 /// On an isolated CPU (isolcpus=) the kernel leaves a normal thread where it is, though a real-time thread
 /// holds that CPU and others are idle.
-/// @return the CPUs of @p all that are not isolated; else those of the process's first thread; else @p all
+/// @return the CPUs of @p all that are not isolated; if there are none, such CPUs of the process's first
+///         thread; if it has none either, @p all
 static ws_cpuset_t outside_isolated(const ws_cpuset_t *all)
 {
   ws_cpuset_t isolated, left = *all;
@@ -154,7 +157,7 @@ void ws_affinity_beside_workers(const struct ws_pool_s *pool)
   for (uint32_t i = 0; i < pool->workers; i++)
     add_cpus(&all, ws_tid(pool->worker[i]));
   all = outside_isolated(&all);
-  if (memcmp(&all, &own, sizeof(all)) != 0) // else it keeps the CPUs of its cpuset
+  if (memcmp(&all, &own, sizeof(all)) != 0) // else it goes on to follow its cpuset
     ws_os_allow(0, &all);
 }
 

@@ -22,21 +22,24 @@ static inline uint32_t ws_affinity_priority(const struct ws_pool_s *pool)
 /// @param cpu  CPU + 1; 0 = not known
 void ws_affinity_note_caller(struct ws_pool_s *pool, ws_here_t here, uint32_t cpu);
 
-/// @brief The caller, a thread outside that owns @p lane, is about to run tasks, or to wait for some.
+/// @brief The caller, a thread outside that owns @p lane, is about to run tasks, or to wait for some:
+/// remember its CPU, and for some of its next calls of workers that it is thought to go on.
 void ws_affinity_note_helper(struct ws_pool_s *pool, ws_queue_t *lane);
 
-/// @brief The worker is about to park. If it floats, it may leave the CPU of a thread that pushes: a
-/// real-time worker at most once a millisecond; a normal one if that thread goes on to run tasks, or the pool
-/// is hot. The normal one is kept off that CPU until ws_affinity_return.
+/// @brief The worker is about to park: note its CPU. If it floats, it may leave the CPU of a thread that
+/// pushes: a real-time worker at most once a millisecond; a normal one if that thread goes on to run tasks,
+/// or the pool is hot. The normal one is kept off that CPU until ws_affinity_return(); if that thread goes
+/// on, also where the worker runs elsewhere now.
 void ws_affinity_leave(ws_worker_t *worker);
 
-/// @brief A claimed worker is about to be woken. If it floats, and would stop the caller, it will not run on
-/// the caller's CPU.
-/// @param cpu  CPU + 1 of the caller; 0 = not known: nothing happens
+/// @brief A claimed worker is about to be woken. If it floats, was last seen on the caller's CPU, and would
+/// stop the caller, it will not run there. A caller without a lane is not spared.
+/// @param cpu  CPU + 1 of the caller; 0 = not known, or the caller is the guard: nothing happens
 void ws_affinity_call(ws_worker_t *worker, ws_here_t here, uint32_t cpu);
 
 /// @brief The worker is awake again, or got no CPU where it may run while it sleeps: it may run wherever it
-/// could before. @param tid  0 = the caller is the worker, else it is the guard
+/// could before. @param tid  0 = the caller is the worker; else the worker's number, and the caller is the
+/// guard
 void ws_affinity_return(ws_worker_t *worker, int32_t tid);
 
 /// @brief Let the caller, a thread of the pool that is not a worker, run wherever it or a worker may, but on

@@ -26,6 +26,7 @@ int64_t ws_spin_forecast(const ws_worker_t *worker, uint64_t later_ns)
   const ws_sleep_worker_t *sleep = ws_sleep_worker(worker);
   const int64_t percent = ws_spin_percent(worker->pool), most_ns = ALLOWANCE_NS / 100 * percent;
   const uint64_t passed_ns = later_ns - sleep->spin.allowed_ns;
+  // twice: from the greatest debt to the greatest allowance
   const int64_t granted_ns = passed_ns >= ALLOWANCE_NS ? 2 * most_ns : (int64_t)passed_ns * percent / 100;
   return sleep->spin.allowance_ns + granted_ns < most_ns ? sleep->spin.allowance_ns + granted_ns : most_ns;
 }

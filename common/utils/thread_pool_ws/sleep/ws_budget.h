@@ -10,21 +10,23 @@
 uint32_t ws_spin_limit(const struct ws_pool_s *pool);
 
 /// @brief May a worker spin for one more iteration? The awake workers of all pools together must leave one
-/// CPU to each thread outside that helps, and at least one CPU in all. None may once the pool stops.
-/// @param more  workers that wake, too
+/// CPU to each thread outside that helps, and at least one CPU in all. None may once the pool stops, or if
+/// the pool has one CPU.
+/// @param more  workers that would be awake, too: 0 = the caller, which is awake, spins
 bool ws_may_spin(const struct ws_pool_s *pool, uint32_t more);
 
 /// @return the time that the worker may spin at @p now_ns; 0 or less = none. The share of
 ///         spin_cpu_max_percent that was not used since the last call is saved up, for at most 10 ms
 int64_t ws_spin_allow(ws_worker_t *worker, uint64_t now_ns);
 
-/// @return the same at the later time @p later_ns, approximately
+/// @return what ws_spin_allow() would return at @p later_ns if the worker did not spin until then, about.
+///         Changes nothing
 int64_t ws_spin_forecast(const ws_worker_t *worker, uint64_t later_ns);
 
-/// @brief The worker has spun for @p spun_ns. Time in which other threads had the CPU counts up to a bound
-/// only: a process that was stopped is not charged for the stop. A spin that @p found work counts as if
-/// it had saved a sleep and a wake, also where another worker takes the task. Their CPU time is not charged,
-/// but a third of the spin is charged at least.
+/// @brief The worker has spun for @p spun_ns, which may include time in which other threads had the CPU:
+/// charge it. The debt is at most what 10 ms allow: so a process that was stopped does not pay for the stop.
+/// A spin that @p found work counts as if it had saved a sleep and a wake, also where another worker takes
+/// the task. The CPU time of these two is not charged, but a third of the spin is charged at least.
 void ws_spin_pay(ws_worker_t *worker, uint64_t spun_ns, bool found);
 
 /// @return whether a thread that waits in @p pool may spin: one CPU is left for the tasks that it waits for

@@ -25,7 +25,8 @@ uint32_t ws_awake_limit(const struct ws_pool_s *pool);
 /// @return threads outside that are thought to need a CPU: those that help; at least 1 if some push
 uint32_t ws_outside(const struct ws_pool_s *pool);
 
-/// @return the same of a pool with a cap that is not lifted, if @p outside threads outside need a CPU
+/// @return what ws_awake_limit() returns in a pool with a cap that is not lifted, if @p outside threads
+///         outside need a CPU
 uint32_t ws_awake_limit_beside(const struct ws_pool_s *pool, uint32_t outside);
 
 /// @return the cap that was set while the pool runs; 0 = none, or one that allows all workers

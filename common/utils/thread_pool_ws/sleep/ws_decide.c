@@ -14,7 +14,7 @@ ws_decision_t ws_decide(const ws_snapshot_t *snapshot)
   const uint32_t searching = snapshot->searching;
   const bool will_find = snapshot->queued > snapshot->taken; // a worker that is called now
   const uint32_t room = snapshot->limit > snapshot->working ? snapshot->limit - snapshot->working : 0;
-  // no wake is lost: who leaves room asks again, and the guard looks for blocked workers
+  // no wake is lost: a thread that leaves room asks again, and the guard looks for blocked workers
   if (room == 0 && snapshot->trigger != WS_TRIGGER_ALL)
     return (ws_decision_t){0, WS_DECIDED_CAP};
   switch (snapshot->trigger) {

@@ -27,15 +27,15 @@ typedef struct {
   bool may_stop; ///< a worker may be woken that stops the producer: it is pinned to the producer's CPU
   bool called; ///< of a found task: another thread has woken the worker
   uint32_t woken; ///< of a found task: workers that the worker has woken since
-  uint32_t working; ///< workers awake and not blocked
+  uint32_t working; ///< workers awake, less those that block or get no CPU
   uint32_t limit; ///< the cap: workers that may be awake and not blocked
   uint32_t searching; ///< workers that will look at the queues
   uint32_t calls_a_wake; ///< calls that the caller can make until the first worker runs that it has called
   /// tasks, about, that others will have taken when a worker that is called now begins: one for each
   /// searcher, and for each thread at work as many as it runs in the time of a wake
   uint64_t taken;
-  uint64_t queued; ///< tasks, about: at least 1 if there is one. Of a hint: workers that shall search, or
-  /// WS_AS_MANY_AS_PAY
+  /// tasks, about: at least 1 if there is one. Of a hint: workers that shall search, or WS_AS_MANY_AS_PAY
+  uint64_t queued;
 } ws_snapshot_t;
 
 typedef struct {
@@ -43,7 +43,8 @@ typedef struct {
   ws_decided_t why;
 } ws_decision_t;
 
-/// @brief Decide. A pure function of @p snapshot.
+/// @brief Decide. A pure function of @p snapshot. For a task, found or pushed, and for a timer it wakes one
+/// worker at most: a caller that may need more asks again.
 ws_decision_t ws_decide(const ws_snapshot_t *snapshot);
 
 /// @return a word in English: "task", "cap"

@@ -54,7 +54,7 @@
 /// What the guard remembers from look to look.
 typedef struct {
   uint64_t looks; ///< number of this look
-  uint64_t steps; ///< steps of tasks
+  uint64_t steps; ///< ws_queue_steps() of all queues at the last look
   uint32_t quiet; ///< looks in a row without a finding
   uint32_t waited; ///< looks in a row at which tasks waited
   uint32_t stalled; ///< looks in a row at which tasks waited and none was begun or finished
@@ -81,7 +81,7 @@ static bool is_behind(const ws_worker_t *worker)
 }
 
 /// @return threads outside that are thought to need a CPU and do not sleep in the kernel. A task that such a
-/// thread runs while it helps may block, too. If there are none, no thread outside counts until the next push
+/// thread runs while it helps may block, too. If there are none, `outside` is 0 until the next push or hint
 static uint32_t awake_outside(struct ws_pool_s *pool)
 {
   ws_sleep_pool_t *shared = ws_sleep_pool(pool);
@@ -96,8 +96,9 @@ static uint32_t awake_outside(struct ws_pool_s *pool)
   return awake;
 }
 
-/// @return awake workers that sleep in the kernel, but not in a join: their tasks wait for an event that the
-/// pool cannot see. A worker that is behind counts as blocked, as in a join
+/// @return awake workers that sleep in the kernel, but neither in a join nor in a blocking section: their
+/// tasks wait for an event that the pool cannot see. At most @p working. A worker that is behind counts as
+/// blocked, as in a join
 static uint32_t hidden_workers(struct ws_pool_s *pool, uint32_t working)
 {
   const uint32_t blocked = ws_hint_load(&ws_sleep_pool(pool)->blocked);
@@ -123,8 +124,8 @@ static bool is_starved(ws_worker_t *worker, uint64_t look)
 
 /// Tasks wait. Stop relying on searchers that get no CPU, and let them run wherever they could before.
 /// @param any  in and out: set if an awake worker gets none; for a searcher only when it is taken off
-/// @return the awake workers without a CPU that are inside a task: unlike searchers, they are not marked for
-///         later
+/// @return the awake workers without a CPU that are inside a task. Searchers are left out: from now on the
+///         pool's `starved` counts them
 static uint32_t starved_workers(struct ws_pool_s *pool, uint64_t look, bool *any)
 {
   uint32_t starved = 0;
@@ -147,6 +148,7 @@ static uint32_t starved_workers(struct ws_pool_s *pool, uint64_t look, bool *any
 
 /// Tasks wait, and no searcher will take them. Wake as many workers as are needed and have a CPU. If every
 /// awake worker is blocked, or no task has moved on for LOOKS_MANY looks, the cap does not hold any more.
+/// @param hidden, starved  of @p working: workers that block unseen, and workers in a task without a CPU
 static void wake_for_waiting(struct ws_pool_s *pool, const memory_t *memory, uint32_t working,
                              uint32_t hidden, uint32_t starved)
 {
@@ -188,7 +190,7 @@ static void look(struct ws_pool_s *pool, memory_t *memory)
   memory->waited = waiting ? memory->waited + 1 : 0;
   memory->without = waiting ? (moved ? memory->without / 2 : memory->without) + any : 0;
   memory->healthy = hidden == 0 && memory->stalled == 0 ? memory->healthy + 1 : 0;
-  // A searcher will look at the queues.
+  // A searcher will look at the queues; unless no task has moved on for two looks.
   const bool searched = ws_is_searched(pool) && memory->stalled < 2;
   if (waiting && !searched)
     wake_for_waiting(pool, memory, working, hidden, starved);
@@ -213,10 +215,11 @@ static void become_dormant(struct ws_pool_s *pool)
 /// Between two tries to make the workers that the system has refused.
 #define MISSING_NS 200000000u
 
-/// A kernel with PREEMPT_RT leaves the timer of a normal thread on the CPU where it was set until no
-/// real-time thread runs there, such as a worker whose task waits for the guard. So there a guard of
-/// real-time workers is of class FIFO, with the lowest priority. Normal workers lose their CPUs and timers to
-/// such a thread, too; the guard of class FIFO would stop them at each look.
+/// The guard is of class BATCH, but for one case. A kernel with PREEMPT_RT leaves the timer of a normal
+/// thread on the CPU where it was set until no real-time thread runs there, such as a worker whose task waits
+/// for the guard. So there a guard of real-time workers is of class FIFO, with the lowest priority, if it
+/// may. Normal workers lose their CPUs and timers to such a thread, too; the guard of class FIFO would stop
+/// them at each look.
 static void take_class(const struct ws_pool_s *pool)
 {
   char version[512];
@@ -227,8 +230,9 @@ static void take_class(const struct ws_pool_s *pool)
   pthread_setschedparam(pthread_self(), SCHED_BATCH, &(struct sched_param){0});
 }
 
-/// Make the workers that are missing. If there were none, set up the guard's slack, CPUs, rings and class.
-/// Until then it keeps its creator's: threads inherit them. @return whether none was missing
+/// Make the workers that are missing. If there were none, set up the guard's timer slack, CPUs and class,
+/// guard_tid, watch->cpus, and the scribe's CPUs (record/). Until then the guard keeps its creator's: threads
+/// inherit them. @return whether none was missing
 static bool settle(struct ws_pool_s *pool, ws_watch_t *watch)
 {
   if (pool->make_missing && pool->make_missing(pool))
@@ -244,7 +248,7 @@ static bool settle(struct ws_pool_s *pool, ws_watch_t *watch)
 }
 
 /// Until ENDED: look each PERIOD_NS while STANDING; while DORMANT wake each pool->live.sleep_ns (0 = when
-/// called), for the page and the machine only.
+/// called), for the page and the machine only, or each MISSING_NS until no worker is missing.
 static void *guard_thread(void *pool_arg)
 {
   struct ws_pool_s *pool = pool_arg;

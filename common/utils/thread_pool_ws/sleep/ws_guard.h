@@ -6,8 +6,8 @@
 
 #include "ws_sleep_state.h" // IWYU pragma: export
 
-/// @brief Create the guard's thread. It waits for WS_STARTED_ALL. @param patience_ns  as
-/// ws_os_thread_create()
+/// @brief Create the guard's thread. It waits for WS_STARTED_ALL.
+/// @param patience_ns  if the system refuses a thread for now, try again for so long; 0 = once
 /// @return 0 or an error number: the pool has no guard, and must have no worker
 int ws_guard_create(struct ws_pool_s *pool, uint64_t patience_ns);
 

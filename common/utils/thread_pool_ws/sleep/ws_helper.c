@@ -52,7 +52,7 @@ void ws_helper_end(struct ws_pool_s *pool, ws_here_t here)
   ws_self_t *self = ws_self();
   self->helps = here.queue->helping.outer;
   if (here.queue->helping.suspended_at == 0)
-    suspend(self, here.queue, 1);
+    suspend(self, here.queue, 1); // any level: the slot is gone
   here.queue->helping.pool = NULL;
   ws_fill_slot(pool, here);
 }

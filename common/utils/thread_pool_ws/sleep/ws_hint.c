@@ -12,7 +12,7 @@
 /// A later time is taken for a mistake of the caller: the burst may come at once.
 #define AHEAD_NS_MAX UINT64_C(1000000000)
 
-/// Record a hint. @return whether it has an effect
+/// Record a hint of a burst at @p at_ns (0 = now). @return false = no pool, or a lost one: it has no effect
 static bool begin(const struct ws_pool_s *pool, uint32_t workers, uint64_t at_ns)
 {
   if (!pool || ws_is_lost(pool)) // lost: the numbers of its threads are those of the parent's
@@ -21,9 +21,9 @@ static bool begin(const struct ws_pool_s *pool, uint32_t workers, uint64_t at_ns
   return true;
 }
 
-/// Wake workers until @p workers search, or as many are awake as may be.
+/// Wake workers until @p workers (or WS_AS_MANY_AS_PAY) search, or as many are awake as may be.
 /// @param until_ns  the burst may come at once, and by then; 0 = it will not. With 0 workers pre-wake learns
-/// nothing of it
+/// nothing of it, and none is woken
 static void call_workers(struct ws_pool_s *pool, uint32_t workers, uint64_t now_ns, uint64_t until_ns)
 {
   if (workers > 0 && until_ns > 0)

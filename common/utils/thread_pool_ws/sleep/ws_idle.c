@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_idle.c
 /// ws_idle.h: spin, then set the bit in sleepers, fence, look again, sleep. How long a worker should spin is
-/// decided by ws_prewake.c (after a burst and before one) and by ws_hint.c (during an announced burst). This
-/// file bounds it:
+/// decided by ws_prewake.c (after a burst and before one), by ws_hint.c (during an announced burst, and in a
+/// phase) and by WS_SPIN_HOT (always). This file bounds it:
 ///
 /// Budget     spin_cpu_max_percent of a core for each worker (ws_budget.h), counted in count.capped. Not the
 ///            cap on awake workers (ws_cap.h).
@@ -84,6 +84,7 @@ uint64_t ws_hot_retry_ns(const ws_worker_t *worker)
 /// second (RR). So a spinning one offers its CPU to them so often.
 #define OFFER_NS 5000u
 
+/// @return whether there is a reason to spin: what pre-wake expects, a hint, a phase, or a hot pool
 static bool is_wanted(const ws_worker_t *worker, const ws_idle_t *idle)
 {
   const struct ws_pool_s *pool = worker->pool;
@@ -111,8 +112,9 @@ static bool may_go_on(ws_worker_t *worker, ws_idle_t *idle)
   return is_wanted(worker, idle) && !must_make_room(worker, idle->now_ns) && !is_surplus(worker->pool, idle);
 }
 
-/// Spin until there is work, @p allowed_ns have passed, the worker may not go on, or it was preempted (a hot
-/// one goes on). @return whether there is work
+/// Spin until there is work, @p allowed_ns (0 or less = none) have passed, the worker may not go on, or it
+/// was preempted (a hot one goes on). Its inbox, if the pool has inboxes, is open meanwhile. @return whether
+/// there is work, in the inbox or elsewhere
 static bool iterate(ws_worker_t *worker, ws_idle_t *idle, int64_t allowed_ns)
 {
   struct ws_pool_s *pool = worker->pool;
@@ -180,7 +182,8 @@ static void store_if_changed(ws_au32_t *word, uint64_t value)
     ws_hint_store(word, (uint32_t)value);
 }
 
-/// The worker has been at work until @p now_ns: learn how long its tasks took, and what follows for wakes.
+/// The worker has been at work until @p now_ns: learn how long its tasks took (task_ns), and what follows for
+/// wakes (tasks_a_wake, calls_a_wake). Call before the worker enters another state: spent.since_ns is read.
 static void learn_task_time(ws_worker_t *worker, uint64_t now_ns)
 {
   ws_sleep_worker_t *sleep = ws_sleep_worker(worker);
@@ -237,8 +240,8 @@ bool ws_idle_end(ws_worker_t *worker, ws_idle_t **idle)
 /// no token. The event unpark has the numbers of the first three.
 typedef enum { END_TOKEN, END_RISE, END_WORK, END_RETRY } end_t;
 
-/// The worker's bit is set: sleep until the token comes, or until a timer. On return without the token, the
-/// worker has taken its bit back.
+/// The worker has set its bit: sleep until the token comes, or until a timer. If a timer fires and ws_ask()
+/// decides against the wake, it sleeps on. On return without the token, the worker has taken its bit back.
 /// @param rise_ns  when to be awake for the next burst; 0 = no timer
 static end_t sleep_for_token(ws_worker_t *worker, uint64_t rise_ns)
 {
@@ -270,7 +273,7 @@ static end_t sleep_for_token(ws_worker_t *worker, uint64_t rise_ns)
   return END_TOKEN;
 }
 
-/// Set the bit in sleepers, look once more, sleep.
+/// Set the bit in sleepers, look once more, sleep. @param rise_ns  as of sleep_for_token()
 static end_t set_bit_and_sleep(ws_worker_t *worker, ws_idle_t *idle, uint64_t rise_ns)
 {
   struct ws_pool_s *pool = worker->pool;

@@ -34,12 +34,13 @@ ws_idle_t ws_idle_begin(ws_worker_t *worker, bool ran);
 
 /// @brief Spin until there is work, for a bounded time, or with WS_SPIN_HOT until the CPU is needed
 /// elsewhere.
-/// @return whether there is work: search for it. Else the worker must call ws_park(), or end
+/// @return whether there is work: search for it. Else, also at once if it may not spin, the worker must call
+/// ws_park(), or end
 bool ws_spin(ws_worker_t *worker, ws_idle_t *idle);
 
 /// @brief Sleep until claimed, by another thread or by an own timer. Returns at once when work is visible, or
 /// the pool has stopped. The caller leaves its search, may leave the CPU of a pushing thread, and gives
-/// memory back. It searches on return.
+/// memory back. On return it is counted in searching: it must search. Sets all of @p idle but now_ns.
 void ws_park(ws_worker_t *worker, ws_idle_t *idle);
 
 /// @brief The search after ws_spin() or ws_park() has found no task.
@@ -47,7 +48,7 @@ void ws_idle_go_on(ws_idle_t *idle);
 
 /// @brief If the worker is idle: it has found work, or will wait for a dispatcher. Learn how long it was
 /// idle, and end its search (ws_search_found()).
-/// @param idle  in and out; NULL = it is not idle, or not any more
+/// @param idle  in and out: *idle is NULL if it is not idle, or not any more
 /// @return whether it was
 bool ws_idle_end(ws_worker_t *worker, ws_idle_t **idle);
 
@@ -67,7 +68,8 @@ static inline void ws_state_enter(ws_worker_t *worker, ws_worker_state_t state, 
   ws_stat_store(&sleep->spent.state, state);
 }
 
-/// @brief The worker has set its bit in sleepers. @return when it tries again; 0 = not hot, or not RUNNING
+/// @brief The worker has set its bit in sleepers. @return when its timer has it try to spin again, maybe at
+/// once; 0 = not hot, or not RUNNING
 uint64_t ws_hot_retry_ns(const ws_worker_t *worker);
 
 /// @brief The worker has tried, and may not spin yet. @return when it tries next; 0 = not hot, or not RUNNING

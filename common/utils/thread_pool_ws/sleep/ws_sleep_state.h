@@ -97,7 +97,7 @@ enum {
   WS_STATE_PARKED,
   WS_STATES = 4,
   WS_STATE_RELIED = 4,
-  WS_STATE_CALLED = 8, ///< another thread has woken it, and it has not found a task since
+  WS_STATE_CALLED = 8, ///< another thread has woken it; until it finds a task, or parks
   WS_STATE_DOMAIN = 16, ///< times the domain in whose count it is
   WS_STATE_SEARCHES = WS_STATE_SEARCHING + WS_STATE_RELIED
 };
@@ -126,15 +126,16 @@ typedef struct {
     uint64_t cpu_ns; ///< P the guard's: CPU time that it had used then
   } watched;
   ws_au64_t alarm_ns; ///< O its timer while it sleeps; 0 = none
-  uint64_t called_ns; ///< when it was woken: its claimer, before the token; 0 = not, or by ws_wake_all()
-  uint32_t called_cpu; ///< CPU + 1 of its claimer: the claimer, before the token; 0 = unknown
+  /// when another thread called it: that thread writes it before the token; 0 = none has, or ws_wake_all()
+  uint64_t called_ns;
+  uint32_t called_cpu; ///< CPU + 1 of that thread, written with called_ns; 0 = unknown, or the guard
   uint64_t tried_ns; ///< P when it last tried to leave a producer's CPU
   ws_confine_t confine; ///< the CPU that it is kept off, a producer's
   uint64_t rose_ns; ///< P when it last woke
   uint64_t run; ///< P tasks that it had run when it was last out of work
   /// How long it spins (ws_budget.h).
   struct {
-    int64_t allowance_ns; ///< time that it may still spin
+    int64_t allowance_ns; ///< time that it may still spin; below 0 = its debt
     uint64_t allowed_ns; ///< when allowance_ns was computed
   } spin;
   /// How it spends its time: for the statistics (ws_stats.h).
@@ -153,7 +154,7 @@ static inline ws_sleep_pool_t *ws_sleep_pool(const struct ws_pool_s *pool)
   return (ws_sleep_pool_t *)(void *)(uintptr_t)pool->sleep;
 }
 
-/// @brief The guard's state becomes @p to, if it is @p from.
+/// @brief The guard's state becomes @p to, if it is @p from. @return whether it was
 static inline bool ws_guard_change(ws_au32_t *guard, uint32_t from, uint32_t to)
 {
   WS_CHANGES(ws_guard_changes, from, to);

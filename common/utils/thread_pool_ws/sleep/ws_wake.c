@@ -17,7 +17,8 @@
 // Searching workers. The thread that changes RELIED in a worker's state changes the count of its domain, so a
 // worker is taken off once: by itself or by the guard.
 
-/// Count the worker, which begins to search or was claimed. @param called  WS_STATE_CALLED, or 0
+/// Count the worker, which begins to search or was claimed, and set its state.
+/// @param called  WS_STATE_CALLED, or 0
 static void count(ws_worker_t *worker, uint32_t called)
 {
   ws_au32_t *state = &ws_sleep_worker(worker)->state;
@@ -138,9 +139,9 @@ static uint32_t pick(struct ws_pool_s *pool, uint32_t cpu, ws_kind_t kind, bool 
   return best;
 }
 
-/// Wake a claimed worker, and take the time of the call.
-/// @param cpu  CPU + 1 of the caller; 0 = the guard: it has no work that would have to wait. @return its
-/// index
+/// Wake a claimed worker, and measure how long the call takes the caller: call_ns.
+/// @param cpu  CPU + 1 of the caller; 0 = not known, or the guard: it has no work that would have to wait
+/// @return its index
 static uint32_t call(struct ws_pool_s *pool, ws_here_t here, uint32_t index, uint32_t cpu)
 {
   ws_worker_t *worker = pool->worker[index];
@@ -203,7 +204,7 @@ static void call_guard(struct ws_pool_s *pool)
     ws_os_futex_wake(guard, 1);
 }
 
-/// Call as ws_post. @return whether the guard is DORMANT
+/// Call after a fence that follows the publication of the work. @return whether the guard is DORMANT
 static bool is_guard_dormant(const struct ws_pool_s *pool)
 {
   // relaxed: after the caller's fence [GUARD_DEKKER]

@@ -20,16 +20,18 @@ void ws_post(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind);
 /// the work; before that, too, where the caller must not lose its CPU between the two.
 void ws_need_guard(struct ws_pool_s *pool);
 
-/// @brief The owner of @p queue is done for now: shrink the queue where it is empty, and have the guard give
-/// pages back to the kernel once the pool is quiet. Without a guard's thread the caller gives them back.
+/// @brief The owner of @p queue is done for now, or has pushed many tasks: if the queue is empty, it returns
+/// to its first capacity. If a queue has pages to give back to the kernel, have the guard do so once the pool
+/// is quiet. Without a guard's thread the caller gives them back.
 void ws_give_back(struct ws_pool_s *pool, ws_queue_t *queue);
 
 /// @brief A CPU slot of the pool has become free, or tasks could not be seen for a moment; other
 /// threads may have skipped a wake because of that. Look whether a task waits, and wake a worker for it.
 void ws_fill_slot(struct ws_pool_s *pool, ws_here_t here);
 
-/// @brief The worker, which searches, has found work and stops searching: wake other workers for what else is
-/// queued. The last searcher must look, because pushes skipped their wake while it searched.
+/// @brief The worker, which searches, has found work, or will wait for a dispatcher: it stops searching. If
+/// it was called, or was the last searcher, wake other workers for what else is queued. The last searcher
+/// must look, because pushes skipped their wake while it searched. @threads  the worker
 void ws_search_found(ws_worker_t *worker);
 
 /// @brief Wake all parked workers, whatever the cap. Call after a fence that follows the reason for it.
@@ -82,7 +84,8 @@ static inline bool ws_searches(const ws_worker_t *worker)
   return ws_hint_load(&ws_sleep_worker(worker)->state) % WS_STATES == WS_STATE_SEARCHING;
 }
 
-/// @return whether a worker searches: of a push after its fence [PARK_DEKKER]
+/// @return whether a worker searches, or was claimed and will. A caller that relies on it calls it after its
+///         fence [PARK_DEKKER]
 static inline bool ws_is_searched(const struct ws_pool_s *pool)
 {
   uint32_t i = 0;
@@ -103,6 +106,7 @@ static inline uint32_t ws_searching(const struct ws_pool_s *pool)
   return sum;
 }
 
+/// @return whether a worker is parked and not claimed. A caller that relies on it calls it after its fence
 static inline bool ws_has_sleepers(const struct ws_pool_s *pool)
 {
   for (uint32_t i = 0; i < pool->tasks.mask_words; i++)

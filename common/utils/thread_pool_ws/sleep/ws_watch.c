@@ -20,8 +20,8 @@ void ws_watch_tick(struct ws_pool_s *pool, uint64_t now_ns)
 }
 
 /// Set spin_cpus: the pool's CPUs less those that this thread has lost since its start (watch->cpus), at most
-/// the quota (UINT32_MAX = none). The pool may have CPUs that this thread has not, as its workers are pinned
-/// there.
+/// the quota (UINT32_MAX = none). Unchanged if this thread's are not known. The pool may have CPUs that this
+/// thread has not, as its workers are pinned there.
 static void update_spin_cpus(struct ws_pool_s *pool, const ws_watch_t *watch, uint32_t quota)
 {
   const uint32_t now = ws_os_process_cpu_count();
