@@ -44,5 +44,6 @@ uint32_t ws_near_cache_of(const struct ws_pool_s *pool, int32_t cpu)
 
 bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu)
 {
-  return (ws_hint_load(&pool->near.producer) & (WS_PRODUCER_CPU + WS_PRODUCER_HOLDS)) == (uint32_t)(cpu + 1);
+  const uint32_t producer = ws_hint_load(&pool->near.producer) & (WS_PRODUCER_CPU + WS_PRODUCER_HOLDS);
+  return cpu >= 0 && producer == (uint32_t)cpu + 1;
 }

@@ -30,7 +30,7 @@ static inline bool ws_near_is(const struct ws_pool_s *pool, const ws_worker_t *w
 }
 
 /// @return whether the producer was on @p cpu, and a worker could stop it there
-/// @param cpu  -1 = not known: true if the CPU of the producer is not known either, or there is none
+/// @param cpu  -1 = not known: it was not
 bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu);
 
 /// @return whether a wake of the worker would stop the producer: the worker is pinned to its CPU. Such a

@@ -36,17 +36,6 @@ static void free_lanes(void *unused)
   ws_self_state = (ws_self_t){0}; // a later destructor of this thread may push again: it then enrolls anew
 }
 
-bool ws_process_see_end(ws_self_t *self)
-{
-  pthread_mutex_lock(&ws_process.lock);
-  if (ws_process.key_state == WS_KEY_UNKNOWN)
-    ws_process.key_state = pthread_key_create(&ws_process.key, free_lanes) == 0 ? WS_KEY_MADE : WS_KEY_NONE;
-  const bool is_told = ws_process.key_state == WS_KEY_MADE
-                       && pthread_setspecific(ws_process.key, self) == 0; // any value but NULL
-  pthread_mutex_unlock(&ws_process.lock);
-  return is_told;
-}
-
 /// Around a fork the list of pools stays as it is, so that it is whole in the child.
 static void before_fork(void)
 {
@@ -91,12 +80,30 @@ bool ws_pool_is_lost(const ws_pool_t *pool)
   return pool && ws_is_lost(pool);
 }
 
+/// With ws_process.lock. If the system has no memory for it, the next call tries again.
+static void watch_forks(void)
+{
+  if (!ws_process.watches_forks)
+    ws_process.watches_forks = pthread_atfork(before_fork, after_fork, in_child) == 0;
+}
+
 void ws_process_watch_forks(void)
 {
   pthread_mutex_lock(&ws_process.lock);
-  if (!ws_process.watches_forks) // if the system has no memory for it, the next pool tries again
-    ws_process.watches_forks = pthread_atfork(before_fork, after_fork, in_child) == 0;
+  watch_forks();
   pthread_mutex_unlock(&ws_process.lock);
+}
+
+bool ws_process_see_end(ws_self_t *self)
+{
+  pthread_mutex_lock(&ws_process.lock);
+  watch_forks(); // the child of one would need the lock, and that of pools
+  if (ws_process.key_state == WS_KEY_UNKNOWN)
+    ws_process.key_state = pthread_key_create(&ws_process.key, free_lanes) == 0 ? WS_KEY_MADE : WS_KEY_NONE;
+  const bool is_told = ws_process.key_state == WS_KEY_MADE
+                       && pthread_setspecific(ws_process.key, self) == 0; // any value but NULL
+  pthread_mutex_unlock(&ws_process.lock);
+  return is_told;
 }
 
 /// The library is unloaded, or the process ends: the caller's shelves of blocks end. The key, and the

@@ -232,7 +232,7 @@ struct ws_prewake_pool_s {
 void ws_rhythm_update(struct ws_pool_s *pool, uint64_t now_ns);
 
 /// @brief Copy what was published last. @param phases  these, too: many words
-/// @return false = it is being written, or nothing is known: parts of @p outlook may be overwritten
+/// @return false = it is being written, or nothing is known: @p outlook has no phases, and its rest is void
 bool ws_rhythm_read(const ws_prewake_pool_t *shared, bool phases, ws_outlook_t *outlook);
 
 /// @brief Copy what comes before the phases, for the statistics: the words may be of two bursts.

@@ -75,7 +75,7 @@ bool ws_rhythm_read(const ws_prewake_pool_t *shared, bool phases, ws_outlook_t *
   for (uint32_t read = 0; read < READS_MAX; read++) {
     const uint32_t before = ws_load_acquire(&shared->outlook_sequence); // [edge OUTLOOK acquire] the words
     if (before == 0)
-      return false;
+      break;
     if (before % 2 == 0) {
       ws_rhythm_glance(shared, outlook);
       if (phases && outlook->phases <= WS_PHASES_MAX) // else the words are void
@@ -86,6 +86,7 @@ bool ws_rhythm_read(const ws_prewake_pool_t *shared, bool phases, ws_outlook_t *
     }
     ws_pause();
   }
+  outlook->phases = 0; // words that changed meanwhile may be no pattern
   return false;
 }
 

@@ -129,4 +129,13 @@ TEST_CASE(as_many_timers_as_workers_may_be_awake)
   CU_ASSERT_EQUAL(planned(3), 3);
 }
 
+TEST_CASE(the_producer_is_on_no_cpu_that_is_not_known)
+{
+  begin(4, 3);
+  CU_ASSERT_TRUE(ws_producer_on_cpu(&pool, 6));
+  CU_ASSERT_FALSE(ws_producer_on_cpu(&pool, -1));
+  ws_store_relaxed(&pool.near.producer, 0); // nor is the producer's
+  CU_ASSERT_FALSE(ws_producer_on_cpu(&pool, -1));
+}
+
 TEST_MAIN_SEAMS("near", SEAM(ws_os_read), SEAM(ws_os_cpuset_has), SEAM(ws_os_now_ns))

@@ -317,4 +317,15 @@ TEST_CASE(each_phase_has_its_takers)
   CU_ASSERT_EQUAL(prewake.rhythm.outlook.absent_bursts - absent, 5 + 4);
 }
 
+TEST_CASE(an_outlook_that_is_being_written_has_no_phases)
+{
+  play(three_find, false);
+  ws_outlook_t outlook;
+  CU_ASSERT_TRUE(ws_rhythm_read(&prewake, true, &outlook));
+  CU_ASSERT_EQUAL(outlook.phases, 1);
+  ws_add_relaxed(&prewake.outlook_sequence, 1);
+  CU_ASSERT_FALSE(ws_rhythm_read(&prewake, true, &outlook));
+  CU_ASSERT_EQUAL(outlook.phases, 0);
+}
+
 TEST_MAIN("arrival")

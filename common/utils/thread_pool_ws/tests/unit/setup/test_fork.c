@@ -42,6 +42,24 @@ TEST_CASE(a_first_pool_does_not_ask_the_linker)
   CU_ASSERT_EQUAL(test_in_child(make_the_first_pool, NULL), HAS_WORKED);
 }
 
+static int forks_so_far(void *unused)
+{
+  return (int)ws_process.forks;
+}
+
+static int take_a_block_and_fork(void *unused)
+{
+  const int before = forks_so_far(NULL);
+  ws_block_give(ws_block_take(64));
+  return test_in_child(forks_so_far, NULL) == before + 1 ? HAS_WORKED : 1;
+}
+
+/// A thread that takes its first block has a lock of the process, which a child needs.
+TEST_CASE(a_first_block_comes_after_the_process_watches_forks)
+{
+  CU_ASSERT_EQUAL(test_in_child(take_a_block_and_fork, NULL), HAS_WORKED);
+}
+
 static void *sleep_a_little(void *unused)
 {
   usleep(1000);
