@@ -211,7 +211,7 @@ static inline void tidy(struct ws_pool_s *pool)
 
 /// Help, spin, sleep, until the goal is reached or its time is over. Inline: a nested join is so short that
 /// the call would count, and so would looks at what is constant in the goal.
-/// @param pool  of the tasks; NULL = only sleep
+/// @param pool  of the tasks; NULL, or without workers = only sleep
 __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *pool, const goal_t *goal)
 {
   WS_NOTHING_ESCAPES();
@@ -291,7 +291,7 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
 }
 
 /// Wait for a goal in any thread, or fiber, and note that in the trace.
-/// @param pool  NULL = that of the task that the caller runs
+/// @param pool  NULL = that of the task that the caller runs, if it runs one
 __attribute__((always_inline)) static inline void wait_for(struct ws_pool_s *pool, const goal_t *goal)
 {
   const char *call = name_of(goal);

@@ -9,8 +9,9 @@
 #include "../tasks/ws_shared.h"
 #include "ws_round.h" // IWYU pragma: export
 
-/// @brief ws_next() off the usual path: what is late goes first, then all sources.
-/// @param is_over  the search ends a round
+/// @brief ws_next() off the usual path: what is late goes first, then all sources. With WS_NEXT_OWN only the
+/// oldest own task; without a queue only those of pool-wide queues.
+/// @param is_over  the search ends a round. @return false = no source has one, or others were quicker
 bool ws_next_of_all(ws_search_t *search, bool is_over, ws_task_t *task);
 
 /// @brief The rest of ws_next() when the own deque has nothing for the search: take from another source.

@@ -57,7 +57,8 @@ static void go_on(const ws_tasks_t *tasks, ws_queue_t *own)
       (own->round.turn > 0 ? own->round.turn : ws_places(tasks)) - 1; // the last follows the first
 }
 
-/// Go on to a place that holds a task, but not past the own normal tasks. @return whether there is one
+/// Go on to a place that holds a task, past PASSED_MAX empty ones at most, and not past the own normal tasks.
+/// @return whether it is the turn of such a place now
 static bool seek(const ws_tasks_t *tasks, ws_queue_t *own)
 {
   for (uint32_t passed = 0; passed < PASSED_MAX && !is_own_turn(tasks, own); passed++) {

@@ -8,7 +8,7 @@
 #include "../pool/ws_types.h"
 
 /// @brief Run a task taken from a queue, or skip it if the pool aborts. The caller must complete the group
-/// and count the task, for several tasks of one group at once if it likes.
+/// and count the task, for several tasks of one group at once if it likes. @param queue  the caller's
 void ws_run(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task);
 
 /// @brief Count @p tasks as run.

@@ -518,10 +518,11 @@ bool ws_pool_is_lost(const ws_pool_t *pool);
 
 /// @brief Stop the pool: refuse further pushes but those of its tasks, run or skip the queued tasks, end the
 /// workers.
+/// Blocks until all tasks have ended, and the workers' threads with them; the caller runs tasks meanwhile.
 /// The task of a push at the same moment is refused, or handled as @p how requires: maybe by that push, after
 /// the stop has returned.
 /// @return the number of tasks skipped until then (0 for WS_STOP_DRAIN). ws_stats_t.skipped_tasks counts all
-///         -EALREADY  the pool was stopped before
+///         -EALREADY  the pool was stopped before, or another thread stops it now
 ///         -ESRCH     the pool was made before this process was forked
 ///         -EDEADLK   called inside a task of the pool
 ///         -EINVAL    @p how is neither of the two

@@ -121,7 +121,8 @@ static bool lift(ws_tasks_t *tasks, ws_queue_t *queue, layer_t layer, ws_task_t 
   return found;
 }
 
-/// Take the newest task of the group that lies below the base, as lift() does. @return false = there is none
+/// Take the newest task of the group that lies below the base; the others there go to the overflow queue.
+/// @return false = there is none, or thieves have taken it
 static bool dig_up(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task)
 {
   ws_wait_t *wait = queue->wait;

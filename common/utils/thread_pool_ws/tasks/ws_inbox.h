@@ -127,7 +127,8 @@ bool ws_inbox_take_back(ws_tasks_t *tasks, ws_queue_t *lane, const ws_group_t *g
 /// @return false = there is none
 bool ws_inbox_take_any(const ws_tasks_t *tasks, ws_task_t *task);
 
-/// @brief Look at all inboxes, and mark the tasks that were there at the last look, too: tasks->stuck.
+/// @brief Look at all inboxes, and mark the tasks that were there at the last look, too (inbox->stuck).
+/// tasks->stuck has their number then.
 /// @return tasks in inboxes
 /// @threads  the guard
 uint32_t ws_inbox_watch(ws_tasks_t *tasks);

@@ -36,7 +36,7 @@ bool ws_shared_init(ws_shared_t *shared, uint32_t capacity, uint32_t node, bool 
 /// @return false = it is full, or there is no memory; it is not locked
 bool ws_shared_begin(ws_tasks_t *tasks, ws_kind_t kind, bool grow);
 
-/// @brief Make a task the newest of the queue, and unlock it.
+/// @brief End a push, after ws_shared_begin(): make a task the newest of the queue, and unlock it.
 /// @param pusher  the queue of the thread that pushes; NULL = it has none
 /// @param since  a wait of that thread (ws_wait_since), which may run the task; NULL = none
 void ws_shared_end(ws_tasks_t *tasks, ws_kind_t kind, const ws_task_t *task, const ws_queue_t *pusher,

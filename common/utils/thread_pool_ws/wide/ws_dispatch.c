@@ -197,9 +197,9 @@ static bool take_of_lane(const ws_search_t *search, uint32_t index, ws_task_t *t
   return got;
 }
 
-/// Try to take a task of the lane with that index of the pool. The caller is not idle any more then, and if
-/// it finds none, what is due is completed. Nothing happens if the lane seems empty, or the inbox is not
-/// AWAY.
+/// Try to take a task of lane @p index of the pool. The caller is not idle any more then, and if it finds
+/// none, what is due is completed. @return false = it has found none, or has not tried: the lane seems empty,
+/// or the caller's inbox is not AWAY
 static bool serve(ws_search_t *search, uint32_t index, ws_task_t *task)
 {
   ws_worker_t *worker = search->here.worker;
