@@ -30,7 +30,8 @@ static ws_au64_t *word_at(const uint64_t *plain)
   return (ws_au64_t *)(void *)(uintptr_t)plain;
 }
 
-/// Of the key's word: the present epoch, and its tasks that a cancel would skip.
+/// @return the epoch in the high half of a word: of key->live the present one, whose tasks that a cancel
+/// would skip are counted in the low half; of key->cancelled[] the one whose skipped tasks are counted there
 static uint32_t epoch_in(uint64_t live)
 {
   return (uint32_t)(live >> 32);
@@ -48,7 +49,8 @@ static ws_group_t *queued_in(ws_key_t *key, uint32_t epoch)
   return &key->queued[epoch % WS_KEY_EPOCHS];
 }
 
-/// A word counts the skipped tasks of one epoch; an earlier epoch's count is void.
+/// @param cancelled  a word of key->cancelled: it counts the skipped tasks of one epoch
+/// @return the count of @p epoch; 0 = the word counts another one's
 static uint64_t count_in(uint64_t cancelled, uint32_t epoch)
 {
   return epoch_in(cancelled) == epoch ? (uint32_t)cancelled : 0;
@@ -56,8 +58,8 @@ static uint64_t count_in(uint64_t cancelled, uint32_t epoch)
 
 // A task's turn.
 
-/// The task starts, or is skipped for another reason than a cancel of its key. @return false = such a cancel
-/// has come first
+/// Take a task off the present epoch's count: it starts, was cancelled alone, is skipped by an abort, or its
+/// push was refused. @return false = a cancel of its key has come first, and has counted it
 static bool leave(ws_key_t *key, uint32_t epoch)
 {
   ws_au64_t *live = word_at(&key->live);
@@ -70,6 +72,7 @@ static bool leave(ws_key_t *key, uint32_t epoch)
   }
 }
 
+/// Count a task of that epoch as skipped, for ws_pool_cancel_wait().
 static void count_cancelled(ws_key_t *key, uint32_t epoch)
 {
   ws_au64_t *cancelled = word_at(&key->cancelled[epoch % WS_KEY_EPOCHS]);
@@ -90,6 +93,7 @@ static bool starts(ws_keyed_t *task)
          && leave(task->key, epoch);
 }
 
+/// Skip a task, which starts() has not let start or has marked: on_cancel in its place, then the counts.
 static void skip_keyed(const ws_keyed_t *keyed)
 {
   const uint32_t epoch = epoch_of(keyed);
@@ -133,8 +137,8 @@ void ws_key_init(ws_key_t *key)
   *key = (ws_key_t){0};
 }
 
-/// Count the task in the present epoch. [edge KEY_EPOCH] either the cancel sees it counted in both places, or
-/// the task belongs to the epoch after that.
+/// Count the task in the present epoch, and note that epoch in it. [edge KEY_EPOCH] either the cancel sees it
+/// counted in both places, or the task belongs to the epoch after that.
 static void count_into_epoch(ws_keyed_t *task)
 {
   ws_key_t *key = task->key;
@@ -217,7 +221,8 @@ typedef struct {
   ws_keyed_t *first; ///< linked by their member pool, which they do not need any more
 } cancelled_t;
 
-/// The task may be read: the caller has taken it, or holds the lock of its queue.
+/// @return whether the task is one of those cancelled: then it is put into the list. The task may be read:
+/// the caller has taken it, or holds the lock of its queue.
 static bool is_cancelled(const ws_task_t *task, uint64_t index, void *cancelled_arg)
 {
   (void)index;

@@ -7,8 +7,9 @@
 ///                the unwinder calls it before it unwinds anything: the process ends with the whole stack of
 ///                the throw. For the end of the thread it calls it when the frames of the task are gone.
 /// Cancellation   A thread that runs tasks has it disabled: a worker for its life, another thread for its
-///                wait, its stop, its loop, or a push that runs a task. A request acts after that, or in the
-///                sleep of a wait for an event, outside tasks: there, and only there, a thread may end.
+///                wait, its stop, its loop, its cancel that waits, or a push that runs a task. A request acts
+///                after that, or in the sleep of a wait for an event, outside tasks: there, and only there, a
+///                thread may end.
 /// Others         So it is with each call that runs functions of the program while what other threads use
 ///                lies on its stack: waits, loops, scans. ws_must_return() calls one such function.
 #ifndef WS_ESCAPE_H
@@ -17,7 +18,9 @@
 #include <pthread.h>
 #include <unwind.h>
 
-/// Called by the unwinder for each exception that comes to such a function, and for each end of the thread.
+/// Called by the unwinder when an exception, or the end of the thread, comes to a function with
+/// WS_NOTHING_ESCAPES(): ends the process with a message.
+/// @return only at the end of a thread that was outside tasks, in the sleep of a wait for an event: it ends
 __attribute__((visibility("hidden"))) _Unwind_Reason_Code
 ws_escape_personality(int version, _Unwind_Action actions, _Unwind_Exception_Class kind,
                       struct _Unwind_Exception *exception, struct _Unwind_Context *context);
@@ -32,8 +35,8 @@ ws_escape_personality(int version, _Unwind_Action actions, _Unwind_Exception_Cla
 #define WS_NOTHING_ESCAPES() ((void)0)
 #endif
 
-/// @brief Disable cancellation. In a fiber, which may move, it is disabled before. @return what was, for
-/// ws_cancel_restore()
+/// @brief Disable cancellation of the calling thread. In a fiber, which may move, it is disabled before.
+/// @return what was, for ws_cancel_restore()
 static inline int ws_cancel_disable(void)
 {
   int before;

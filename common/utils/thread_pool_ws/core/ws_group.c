@@ -37,7 +37,8 @@ void ws_group_add(ws_group_t *group, uint32_t units)
   REQUIRE_ROOM("ws_group_add", units, before / UNIT);
 }
 
-/// The group may be gone: its address is all that is used.
+/// Wake the threads that sleep on the word, and the fibers that wait for its group. The group may be gone:
+/// its address is all that is used.
 WS_SELDOM static void wake(ws_au32_t *word)
 {
   ws_os_futex_wake(word, WS_SLEEPERS_ALL);
@@ -46,7 +47,9 @@ WS_SELDOM static void wake(ws_au32_t *word)
     hooks->completed(word);
 }
 
-/// @param rule  of the public function @p call
+/// Complete units of the group at @p word. If none are left and a thread may sleep, wake all that wait. The
+/// group may be gone after that.
+/// @param call  the public function, @param rule  how to use it: both for the message if it has fewer units
 static void complete(ws_au32_t *word, uint32_t units, const char *call, const char *rule)
 {
   // [edge GROUP_DONE acq_rel] every completer, not the last only
@@ -92,8 +95,8 @@ void ws_group_sleep(ws_group_t *group, uint64_t until_ns)
 
 // Holds (ws_record.h): a group that no user has made.
 
-/// The end of a pool waits for its own workers anyway. In the child of a fork a pool of the parent does not
-/// end, and a worker that has forked is none any more.
+/// @return whether a hold by the calling thread counts. The end of a pool waits for its own workers anyway.
+/// In the child of a fork a pool of the parent does not end, and a worker that has forked is none any more.
 static bool counts_hold(const ws_pool_t *pool)
 {
   const ws_worker_t *worker = ws_self()->worker;

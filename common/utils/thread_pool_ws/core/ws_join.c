@@ -38,7 +38,8 @@ static inline bool is_overdue(const goal_t *goal)
   return goal->until_ns != 0 && ws_os_now_ns() >= goal->until_ns;
 }
 
-/// Before a wait without a lane. In a pool of the parent no thread of a child has one.
+/// Before a wait without a lane, end the process if the pool is lost by a fork: no thread of the child has a
+/// lane there.
 static void require_threads(const struct ws_pool_s *pool, const goal_t *goal)
 {
   WS_REQUIRE(
@@ -58,7 +59,9 @@ typedef struct {
   ws_wait_t wait; ///< search.wait
 } join_t;
 
-/// A thread with a lane begins to help: tasks that are pushed there from now on are the wait's.
+/// A thread with a queue begins to help: the wait becomes its innermost, and has rounds of its own. Tasks
+/// that are pushed there from now on are the wait's. A thread outside takes a CPU slot, unless it has one
+/// there.
 static void begin_help(join_t *join)
 {
   struct ws_pool_s *pool = join->search.pool;
@@ -73,7 +76,8 @@ static void begin_help(join_t *join)
   join->helps = true;
 }
 
-/// The thread has no tasks to help with any more.
+/// Undo begin_help(): the wait is over, or its thread is cancelled. Tasks that were pushed since, and are
+/// left, belong to the wait around this one, if there is one.
 static inline void end_help(join_t *join)
 {
   ws_queue_t *queue = join->search.here.queue;
@@ -96,8 +100,8 @@ static inline void complete_units(join_t *join)
   join->units = 0;
 }
 
-/// Run the task that was taken. Tasks of the group from the own deque are completed together. Inline as
-/// help_until().
+/// Run the task that was taken, and complete it. Tasks of the group from the own deque are left to
+/// complete_units(), which completes them together. Inline, because a nested join is so short.
 __attribute__((always_inline)) static inline void run_taken(join_t *join, const goal_t *goal)
 {
   ws_task_t *task = &join->task;
@@ -120,8 +124,9 @@ __attribute__((always_inline)) static inline void run_taken(join_t *join, const 
     ws_dig_anew(here.queue, &join->wait);
 }
 
-/// Spin until the goal is reached or there is a task to help with, which is run. A worker spins no longer
-/// than an idle one may, because another worker could run in its place. @return false if it is time to sleep
+/// Spin until the goal is reached, its time is over, or there is a task to help with, which is run. A worker
+/// spins for spin_ns_max at most, as an idle one, because another worker could run in its place.
+/// @return false if it is time to sleep
 static bool spin(join_t *join)
 {
   const struct ws_pool_s *pool = join->search.pool;
@@ -147,8 +152,8 @@ static bool spin(join_t *join)
   return false;
 }
 
-/// A cleanup handler: the thread was cancelled as it slept for an event. It runs before the unwinder comes to
-/// the frame of the wait.
+/// A cleanup handler: the thread was cancelled as it slept for an event, or has called pthread_exit() there.
+/// It runs before the unwinder comes to the frame of the wait.
 static void give_up(void *join_arg)
 {
   join_t *join = join_arg;
@@ -179,7 +184,8 @@ static void sleep_on(join_t *join)
   ws_blocking_end();
 }
 
-/// A fiber parks instead. The thread may be another one afterwards: its own state is read anew.
+/// A fiber parks until the goal is reached or its time is over. The thread may be another one afterwards: its
+/// own state is read anew. @return false = the caller is in no fiber, and has not waited
 WS_SELDOM static bool has_waited_in_fiber(const ws_hooks_t *hooks, const struct ws_pool_s *pool,
                                           const goal_t *goal)
 {
@@ -191,7 +197,8 @@ WS_SELDOM static bool has_waited_in_fiber(const ws_hooks_t *hooks, const struct 
   return true;
 }
 
-/// The workers may have been so quick that the wait was over at once: the queue may have grown all the same.
+/// After a wait, give back the workers that the thread has reserved, and memory of its queue. Also if the
+/// wait was over at once: the queue may have grown all the same.
 static inline void tidy(struct ws_pool_s *pool)
 {
   const ws_here_t here = pool ? ws_here_known(pool) : (ws_here_t){0};
@@ -203,7 +210,8 @@ static inline void tidy(struct ws_pool_s *pool)
 }
 
 /// Help, spin, sleep, until the goal is reached or its time is over. Inline: a nested join is so short that
-/// the call would count, and what is constant in the goal.
+/// the call would count, and so would looks at what is constant in the goal.
+/// @param pool  of the tasks; NULL, or without workers = only sleep
 __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *pool, const goal_t *goal)
 {
   WS_NOTHING_ESCAPES();
@@ -282,6 +290,8 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
     ws_cancel_restore(join.cancel);
 }
 
+/// Wait for a goal in any thread, or fiber, and note that in the trace.
+/// @param pool  NULL = that of the task that the caller runs, if it runs one
 __attribute__((always_inline)) static inline void wait_for(struct ws_pool_s *pool, const goal_t *goal)
 {
   const char *call = name_of(goal);

@@ -14,8 +14,8 @@
 
 // The own deque.
 
-/// The oldest, by settings.fifo, or because a fiber has yielded to the others: if it is alone in the queue,
-/// these are elsewhere.
+/// Take the oldest own task, by settings.fifo, or because a fiber has yielded to the others. If that fiber is
+/// alone in the queue, these are elsewhere: the thread tries to steal first.
 static bool take_own_oldest(ws_search_t *search, ws_task_t *task)
 {
   ws_queue_t *own = search->here.queue;
@@ -23,6 +23,8 @@ static bool take_own_oldest(ws_search_t *search, ws_task_t *task)
   return (alone && ws_steal(search, task)) || ws_queue_take_oldest(own, task);
 }
 
+/// Take a task of the own deque: for a wait one that it may run, else the newest, or the oldest if
+/// own->oldest is set. Sets search->from_own.
 static bool take_own(ws_search_t *search, ws_task_t *task)
 {
   ws_queue_t *own = search->here.queue;
@@ -48,6 +50,7 @@ static bool take_overflow(ws_search_t *search, ws_task_t *task)
   return take_of_kind(search, WS_KIND_NORMAL, task);
 }
 
+/// Take the oldest task that the search may take, from the first pool-wide queue of the rank that has one.
 static bool take_of_rank(ws_search_t *search, ws_rank_t rank, ws_task_t *task)
 {
   if (ws_shared_count(&search->pool->tasks) == 0)
@@ -78,8 +81,9 @@ static bool take_below(ws_search_t *search, ws_task_t *task)
   return !search->wait->is_event && !search->wait->is_timed && ws_steal_below(search, task);
 }
 
-/// What lies elsewhere, for a wait, and for each 61st search without a lane: each place goes first in turn.
-/// Fibers of high priority that yield, or tasks that push themselves, must not keep a wait from the others.
+/// Take what lies elsewhere, for a wait, and for each 61st search without a lane: in a pool-wide queue, or,
+/// with a lane, by take_back() or take_below(). Each goes first in turn (search->turn). So fibers of high
+/// priority that yield, or tasks that push themselves, do not keep a wait from the others.
 static bool take_in_turn(ws_search_t *search, ws_task_t *task)
 {
   const uint32_t kinds = search->pool->tasks.kinds, places = kinds + (search->here.queue ? 2 : 0);
@@ -118,7 +122,8 @@ static const source_t sources[] = {
 };
 #define SOURCES (sizeof(sources) / sizeof(sources[0]))
 
-/// @param filters  of the sources. @param own  with the own deque
+/// Take a task from the first source that has one.
+/// @param filters  only sources with one of these. @param own  false = leave the own deque out
 static bool take_first(ws_search_t *search, uint32_t filters, bool own, ws_task_t *task)
 {
   for (uint32_t i = 0; i < SOURCES; i++) {
@@ -130,8 +135,8 @@ static bool take_first(ws_search_t *search, uint32_t filters, bool own, ws_task_
   return false;
 }
 
-/// A round of a wait is over, or a fiber has yielded in it: the oldest task in the own deque that the wait
-/// may run.
+/// A round of a wait is over, or a fiber has yielded in it: the next round begins. Take the task of the own
+/// deque that ws_dig_turn() lets go first.
 static bool take_oldest_of_group(ws_search_t *search, ws_task_t *task)
 {
   ws_queue_t *own = search->here.queue;
@@ -146,7 +151,7 @@ static bool take_oldest_of_group(ws_search_t *search, ws_task_t *task)
 }
 
 /// The last search of a round (ws_round.h): a task that would be late goes first. In a wait the own deque and
-/// what lies elsewhere have that turn one after the other.
+/// what lies elsewhere have that turn one after the other. @return false = search as always
 WS_SELDOM static bool take_late(ws_search_t *search, ws_task_t *task)
 {
   ws_queue_t *own = search->here.queue;

@@ -9,15 +9,18 @@
 #include "../tasks/ws_shared.h"
 #include "ws_round.h" // IWYU pragma: export
 
-/// @brief ws_next() off the usual path: what is late goes first, then all sources.
-/// @param is_over  the search ends a round
+/// @brief ws_next() off the usual path: what is late goes first, then all sources. With WS_NEXT_OWN only the
+/// oldest own task; without a queue only those of pool-wide queues.
+/// @param is_over  the search ends a round. @return false = no source has one, or others were quicker
 bool ws_next_of_all(ws_search_t *search, bool is_over, ws_task_t *task);
 
-/// @brief ws_next() when the own deque has nothing for the search.
+/// @brief The rest of ws_next() when the own deque has nothing for the search: take from another source.
+/// search->from_own is false before, and stays so.
 bool ws_next_elsewhere(ws_search_t *search, ws_task_t *task);
 
 /// @brief Take the next task: from the first source that has one. On the usual path the pool-wide queues are
-/// empty, and the own deque comes first. @param filter  as in the search. @return false = no source has one
+/// empty, and the own deque comes first. @param filter  as in the search
+/// @return false = no source has one, or other threads were quicker
 static inline bool ws_next(ws_search_t *search, ws_filter_t filter, ws_task_t *task)
 {
   ws_queue_t *own = search->here.queue;
@@ -34,10 +37,12 @@ static inline bool ws_next(ws_search_t *search, ws_filter_t filter, ws_task_t *t
 }
 
 /// @brief Take any task, wherever it lies: the pool has stopped, and its workers look no more. Call after a
-/// fence that follows the stop. @threads any
+/// fence that follows the stop.
+/// @return false = none is queued any more
+/// @threads  any
 bool ws_next_left(struct ws_pool_s *pool, ws_task_t *task);
 
-/// @brief The search that follows a yield of a fiber is over.
+/// @brief A yield of a fiber counts for the owner's next search only: from now on it does not.
 static inline void ws_forget_yield(ws_queue_t *queue)
 {
   queue->oldest &= ~(uint32_t)WS_OLDEST_NEXT;

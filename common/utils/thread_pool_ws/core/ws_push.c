@@ -18,7 +18,8 @@
 #include "ws_run.h"
 
 /// A pool that stops refuses tasks, except those that its own tasks push, because these may wait for them.
-/// After a fork no thread of the child is inside a pool of the parent. @return 0 = the pool takes tasks
+/// After a fork no thread of the child is inside a pool of the parent.
+/// @return 0 = the pool takes tasks; -ECANCELED = it stops, or has stopped; -ESRCH = it is lost by a fork
 static inline int refusal_of(const struct ws_pool_s *pool, ws_here_t here)
 {
   // relaxed: ws_run_left() finds a late push
@@ -48,7 +49,8 @@ static inline void end_push(ws_queue_t *queue)
   ws_store_release(&queue->in_push, 0); // [edge PUSH_END release] the reads of the pool
 }
 
-/// Note that a thread outside pushes, and after a pause also the time.
+/// The caller pushes: note that it needs a CPU, if it is a thread outside, and the time, if it is the first
+/// after a pause.
 static void note_push(struct ws_pool_s *pool, ws_here_t here)
 {
   ws_note_outside(pool, here);
@@ -72,7 +74,7 @@ __attribute__((noinline)) static void announce_tasks(struct ws_pool_s *pool, ws_
     ws_post(pool, here, kind);
 }
 
-/// Tasks are about to be published.
+/// Tasks are about to be published: trace and count them.
 static inline void note_tasks(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *tasks, uint64_t count)
 {
   ws_traced_push(pool, here, tasks, count);
@@ -86,7 +88,9 @@ static inline void publish(struct ws_pool_s *pool, ws_here_t here, const ws_task
   announce_tasks(pool, here, WS_KIND_NORMAL);
 }
 
-/// Hand a task to a worker that spins, unless the caller has older tasks queued. @return whether it is pushed
+/// Push a normal task to a worker that spins. Only a thread outside does so, in no task, with an empty deque:
+/// else older tasks would wait. If each worker that it reserves has left, the task goes to its own deque.
+/// @return false = nothing was pushed
 static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
   ws_queue_t *queue = here.queue;
@@ -116,8 +120,9 @@ static bool hand_over(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
 /// After this many pushed tasks a grown queue is checked: it may be empty.
 #define SHRINK_EVERY 1024u
 
-/// Note that @p count tasks are about to be pushed: a queue that holds a task cannot shrink. For threads that
-/// push and never wait. The caller sees to room after this.
+/// After each SHRINK_EVERY tasks pushed to a grown queue, shrink it if it is empty: for threads that push and
+/// never wait. Call before @p count tasks are pushed, because a queue that holds one cannot shrink. It may
+/// have room for fewer after this.
 static inline void shrink_now_and_then(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t count)
 {
   if (queue->deque.level == 0 || WS_LIKELY((queue->since_shrink += count) < SHRINK_EVERY))
@@ -163,12 +168,19 @@ static inline bool pushes_itself(const struct ws_pool_s *pool, ws_here_t here, c
   return current && func_of(pool, current) == func_of(pool, task);
 }
 
-/// If the task's queue is full: as settings.full has it; the push fails; the queue grows, and if it cannot,
-/// the task runs inline, or the push fails.
-typedef enum { AS_SET, FAIL, GROW_OR_RUN, GROW_OR_FAIL } when_full_t;
+/// What a push does if the task's queue is full.
+typedef enum {
+  AS_SET, ///< as settings.full has it
+  FAIL, ///< it fails
+  GROW_OR_RUN, ///< the queue grows; if it cannot, the task runs in the push
+  GROW_OR_FAIL, ///< the queue grows; if it cannot, the push fails
+} when_full_t;
 
-/// Queue the task with those of its kind. @param behind  the task pushes itself. @return false = there is no
-/// room
+/// Queue the task with those of its kind: a normal one in the own deque, or without one in the overflow
+/// queue.
+/// @param behind  the task pushes itself. A normal one goes to the overflow queue, which grows with
+/// WS_FULL_GROW only; if there is no room, to the own deque
+/// @return false = there is no room
 static bool queue_any(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, bool behind, bool grow)
 {
   const ws_kind_t kind = ws_classes_kind(pool, task);
@@ -188,8 +200,9 @@ static bool queue_any(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *t
   return queued;
 }
 
-/// Any task, any queue: there is no thread or no lane, or the queue is full, or the task is of another kind.
-/// @param behind  the task pushes itself. @return 0 = queued or run; -EAGAIN
+/// Any task, any queue: there is no thread or no lane, or the queue is full, or the task is of another kind
+/// or pushes itself (@p behind). In a pool without a thread the task runs in the push, whatever @p full is.
+/// @return 0 = queued or run; -EAGAIN = there is no room, and the push is to fail
 WS_SELDOM static int push_any(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, bool behind,
                               when_full_t full)
 {
@@ -221,6 +234,7 @@ static bool is_task(const ws_task_t *task)
   return task->func && (uint32_t)task->priority <= WS_PRIORITY_LOW;
 }
 
+/// Push one task. @return as ws_pool_push(), but -EAGAIN as @p full has it
 static int push(struct ws_pool_s *pool, const ws_task_t *task, when_full_t full)
 {
   const bool has_kind = may_have_kind(task);
@@ -261,7 +275,8 @@ int ws_push_or_fail(struct ws_pool_s *pool, const ws_task_t *task)
   return result == -EAGAIN ? -ENOMEM : result;
 }
 
-/// @param sorted  out: not 0 if any has a priority or a node
+/// @param sorted  out, if all are tasks: not 0 = some have a priority or a node
+/// @return false = one has no function or no valid priority, or @p tasks is NULL and @p count is not 0
 static bool are_tasks(const ws_task_t *tasks, uint32_t count, uint32_t *sorted)
 {
   *sorted = 0;

@@ -8,14 +8,14 @@
 
 /// @brief Push the task of a fiber that has not begun. As ws_pool_push() with WS_FULL_GROW, but a task that
 /// finds no room is not run in the push: a fiber may need what its pusher does next.
-/// @return as ws_pool_push(), or -ENOMEM = the caller's queue is full, and there is no memory
+/// @return as ws_pool_push(), but -ENOMEM in place of -EAGAIN: the task's queue is full, and cannot grow
 /// @threads   any
 WS_FOR_FIBERS int ws_push_or_fail(struct ws_pool_s *pool, const ws_task_t *task);
 
 /// @brief Push the task of a fiber that continues. The pool takes it in every state. The pool must not become
 /// idle before the call returns.
-/// @param may_run  if the caller's queue cannot grow, the task runs in the push
-/// @return false = the queue is full, there is no memory, and the task must not run here: nothing was pushed
+/// @param may_run  if the task's queue is full and cannot grow, the task runs in the push
+/// @return false = the queue is full, cannot grow, and the task must not run here: nothing was pushed
 /// @threads   any
 WS_FOR_FIBERS bool ws_push_again(struct ws_pool_s *pool, const ws_task_t *task, bool may_run);
 
@@ -29,7 +29,7 @@ void ws_run_left(struct ws_pool_s *pool, ws_here_t here);
 // cases the thread returns to its loop. So each loop decides after each fiber whether it goes on.
 
 typedef enum {
-  WS_SWAP_NOT, ///< nothing has happened, for want of memory: the task goes on
+  WS_SWAP_NOT, ///< the task is not queued, for want of memory, and goes on. Other tasks may have run
   WS_SWAP_RETURN, ///< the task is queued; the thread returns to its loop
   WS_SWAP_RIDE, ///< the task is queued and its last run counted; another one runs in its place
 } ws_swap_t;
@@ -46,6 +46,7 @@ WS_FOR_FIBERS ws_swap_t ws_swap(struct ws_pool_s *pool, ws_worker_t *worker, con
                                 ws_task_t *next);
 
 /// @brief The task that the caller runs has stopped in the middle, and waits: count that for the round.
+/// Without a queue nothing happens.
 /// @threads   as ws_swap()
 WS_FOR_FIBERS void ws_swap_none(ws_here_t here);
 

@@ -50,13 +50,15 @@ static bool is_own_turn(const ws_tasks_t *tasks, const ws_queue_t *own)
   return own->round.turn == tasks->kinds + own->index;
 }
 
+/// The turn passes to the next place.
 static void go_on(const ws_tasks_t *tasks, ws_queue_t *own)
 {
   own->round.turn =
       (own->round.turn > 0 ? own->round.turn : ws_places(tasks)) - 1; // the last follows the first
 }
 
-/// Go on to a place that holds a task, but not past the own normal tasks. @return whether there is one
+/// Go on to a place that holds a task, past PASSED_MAX empty ones at most, and not past the own normal tasks.
+/// @return whether it is the turn of such a place now
 static bool seek(const ws_tasks_t *tasks, ws_queue_t *own)
 {
   for (uint32_t passed = 0; passed < PASSED_MAX && !is_own_turn(tasks, own); passed++) {
@@ -67,7 +69,8 @@ static bool seek(const ws_tasks_t *tasks, ws_queue_t *own)
   return false;
 }
 
-/// Another thread may have taken the task meanwhile: then the next of the same place is taken.
+/// Take the oldest task of the place whose turn it is, which passes to the next place. Another thread may
+/// have taken the task that was seen there: then the next one is taken, if there is one.
 static bool take_from_place(const ws_search_t *search, ws_task_t *task)
 {
   struct ws_pool_s *pool = search->pool;

@@ -12,8 +12,8 @@
 //
 //   loop of                          at the end of a round goes first
 //   a worker, or ws_pool_wait()      the oldest task of the next place: the fairness tick, see below
-//   a wait for a group or an event   the oldest task that the wait may run (ws_dig.h), or one that lies
-//                                    elsewhere: handed to a worker, pushed by a task of the group, shared
+//   a wait for a group or an event   a task of the own deque that would be late (ws_dig_turn()), or one that
+//                                    lies elsewhere: handed to a worker, below the group, or pool-wide
 //   a thread that goes from fiber    as in the worker's loop, to which the thread then returns (ws_push.h)
 //   to fiber
 //
@@ -64,12 +64,12 @@ void ws_round_begin(ws_queue_t *queue);
 bool ws_take_stuck(ws_search_t *search, ws_task_t *task);
 
 /// @brief A search ends a round: take a task that is stuck, or the oldest of the place whose turn it is. The
-/// next round begins.
+/// next round begins, or if it was the own queue's turn, the next search is a tick, too.
 /// @return false = search as always
 bool ws_tick(ws_search_t *search, ws_task_t *task);
 
-/// @brief A thread that goes from fiber to fiber has ended a round.
-/// @return whether another place holds a task; the next search is a tick, and takes it
+/// @brief A thread that goes from fiber to fiber has ended a round: the next one begins.
+/// @return whether another place holds a task, or one is stuck: the next search is a tick then, and takes it
 /// @threads  the owner of @p own
 bool ws_tick_ahead(struct ws_pool_s *pool, ws_queue_t *own);
 

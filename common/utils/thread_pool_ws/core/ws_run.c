@@ -31,6 +31,8 @@ ws_pool_t *ws_pool_if_inside(ws_pool_t *pool)
   return self->runs_in == pool || (self->worker && self->worker->pool == pool) ? pool : NULL;
 }
 
+/// Call the function of a task, which is the current one meanwhile. The thread cannot be cancelled.
+/// @param is_noted  with events
 __attribute__((always_inline)) static inline void call_task(struct ws_pool_s *pool, const ws_task_t *task,
                                                             bool is_noted)
 {
@@ -68,7 +70,8 @@ bool ws_skip_report(const struct ws_pool_s *pool, const ws_task_t *task, ws_task
   return skip && skip->as_task;
 }
 
-/// Count a task that an abort skips. @return whether @p notice is to run in its place
+/// An abort has come to a task. It is counted and reported as skipped, unless it is a fiber's: then its
+/// notice does that, or goes on with a fiber that has begun. @return whether @p notice is to run in its place
 WS_SELDOM static bool has_notice(struct ws_pool_s *pool, const ws_task_t *task, ws_task_t *notice)
 {
   const ws_hooks_t *hooks = ws_process_hooks();
@@ -78,7 +81,7 @@ WS_SELDOM static bool has_notice(struct ws_pool_s *pool, const ws_task_t *task, 
   return ws_skip_report(pool, task, notice);
 }
 
-/// Run a task with events, or skip it: apart, so that another task pays one branch for both.
+/// Run a task with events, or skip it: apart from ws_run(), so that a plain run pays one branch for both.
 WS_SELDOM static void run_not_plainly(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task,
                                       bool is_skipped)
 {
@@ -117,8 +120,8 @@ static void finish(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task
   ws_note_idle(pool);
 }
 
-/// Run, complete and count a task that does not come from a queue. The task may push and join, even while the
-/// pool stops.
+/// Run, complete and count a task, inline or late; also for a thread without a queue. The task may push and
+/// join, even while the pool stops. Wakes threads that wait for the pool.
 static void run_here(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task)
 {
   if (!here.queue)

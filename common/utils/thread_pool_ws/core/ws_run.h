@@ -8,7 +8,7 @@
 #include "../pool/ws_types.h"
 
 /// @brief Run a task taken from a queue, or skip it if the pool aborts. The caller must complete the group
-/// and count the task, for several tasks of one group at once if it likes.
+/// and count the task, for several tasks of one group at once if it likes. @param queue  the caller's
 void ws_run(struct ws_pool_s *pool, ws_queue_t *queue, const ws_task_t *task);
 
 /// @brief Count @p tasks as run.
@@ -31,27 +31,29 @@ static inline void ws_complete(struct ws_pool_s *pool, ws_queue_t *queue, ws_gro
   ws_count_run(pool, queue, tasks);
 }
 
-/// @brief Wake threads in ws_pool_wait: the caller has run out of work.
+/// @brief Wake the threads that wait for the pool (ws_pool_wait(), ws_pool_stop()), if there are any: they
+/// look whether it is idle. Call when the caller may have counted the last run.
 WS_FOR_FIBERS void ws_note_idle(struct ws_pool_s *pool);
 
 /// @brief Complete the tasks that the calling worker has run, and count them.
 /// @threads  the worker
 void ws_complete_due(ws_worker_t *worker);
 
-/// @brief Run a task taken from a queue under its own root, complete its group, count it. Without a lane as
-/// ws_run_late().
+/// @brief Run a task taken from a queue, or skip it if the pool aborts; complete its group, count it. What it
+/// pushes has its group as root, if the caller's queue is empty. Without a queue as ws_run_late().
 void ws_run_whole(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
 
 /// @brief Count @p tasks as pushed, before they can run: a thread that compares run with pushed must never
 /// see more run.
 /// @param queue  the caller's queue, NULL = it has none
+/// @param tasks  UINT64_MAX = one less: a push that was counted has failed
 WS_FOR_FIBERS void ws_count_pushed(struct ws_pool_s *pool, ws_queue_t *queue, uint64_t tasks);
 
-/// @brief Run a task inside its push; completes its group.
+/// @brief Run a task inside its push: count it as pushed and as run, complete its group.
 void ws_run_inline(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
 
-/// @brief Run a task that was pushed while the pool stopped, or that a thread without a lane has taken, or
-/// skip it after an abort; completes its group.
+/// @brief Run a task that was pushed while the pool stopped, that a thread without a lane has taken, or whose
+/// place a fiber needs (ws_swap()), or skip it after an abort; complete its group, count it.
 void ws_run_late(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
 
 /// @return whether the calling thread is inside a task of @p pool. Works with and without a lane: the thread
@@ -63,13 +65,15 @@ bool ws_is_inside(const struct ws_pool_s *pool, ws_here_t here);
 void ws_worker_loop(ws_worker_t *worker);
 
 /// @brief Report a task that an abort skips: call what pool->skips has for it, or settings.skipped.
-/// @return whether @p notice is to run in its place
+/// @param notice  out: the task that reports it, if pool->skips has one as a task. The caller runs it then
+/// @return true = nothing was called: @p notice is to run in the task's place
 WS_FOR_FIBERS bool ws_skip_report(const struct ws_pool_s *pool, const ws_task_t *task, ws_task_t *notice);
 
 // The root of a thread's queue: the group of the task whose descendants are queued there. A thread that waits
 // for that group may take them (ws_next.c).
 
-/// @brief Set the root of the caller's queue for a task that did not come from it. @return the root before
+/// @brief A task begins in the worker's loop, or by ws_run_whole(): its group becomes the root of the
+/// caller's queue, if that is empty. @return the root before
 static inline ws_group_t *ws_root_enter(ws_queue_t *queue, ws_group_t *group)
 {
   ws_group_t *before = ws_own_load(&queue->root);
@@ -80,8 +84,8 @@ static inline ws_group_t *ws_root_enter(ws_queue_t *queue, ws_group_t *group)
   return before;
 }
 
-/// @brief The task at the bottom of the stack has returned: its group may end, and another group may get its
-/// address. Tasks that it has left in the queue have no root any more.
+/// @brief The task at the bottom of the stack has returned, or is a fiber that yields: its group may end, and
+/// another group may get its address. Tasks that it has left in the queue have no root any more.
 static inline void ws_root_end(ws_queue_t *queue)
 {
   if (ws_own_load(&queue->root) != NULL && ws_deque_size(&queue->deque) > 0)
@@ -91,8 +95,9 @@ static inline void ws_root_end(ws_queue_t *queue)
 /// The root of a queue that holds tasks of several: the address of this word, which no group has.
 extern const uint64_t ws_root_mixed;
 
-/// @brief A task of another group comes into the caller's queue, whose tasks are then no longer all below the
-/// root.
+/// @brief A task comes into the caller's queue that the root's task need not have pushed. If it is of another
+/// group, the queue's tasks are no longer all below the root.
+/// @param group  of the task; NULL = none, or not known
 static inline void ws_root_mix(ws_queue_t *queue, const ws_group_t *group)
 {
   const ws_group_t *root = ws_own_load(&queue->root);
@@ -100,9 +105,8 @@ static inline void ws_root_mix(ws_queue_t *queue, const ws_group_t *group)
     ws_store_release(&queue->root, (void *)(uintptr_t)&ws_root_mixed); // [edge ROOT release] before that task
 }
 
-/// @brief A task that did not come from the caller's queue has returned: set the root back to @p before. The
-/// tasks that it has left in the queue are below that root, too. If an unrelated task has come into the
-/// queue, the root stays mixed.
+/// @brief The task of ws_run_whole() has returned: set the root back to @p before. The tasks that it has left
+/// in the queue are below that root, too. If an unrelated task has come into the queue, the root stays mixed.
 static inline void ws_root_leave(ws_queue_t *queue, ws_group_t *before)
 {
   if (WS_UNLIKELY(ws_own_load(&queue->root) == &ws_root_mixed) && ws_deque_size(&queue->deque) > 0)

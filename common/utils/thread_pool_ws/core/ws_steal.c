@@ -23,7 +23,8 @@ void ws_make_no_haste(const struct ws_pool_s *pool, ws_queue_t *own)
 /// Backoff: each try of a thief takes the queue's cache line from the thief that will succeed. A thief that
 /// has lost a race waits a random time before its next try. The bound on that time, in pauses, doubles each
 /// time that the thief loses again, to twice the greatest number at most. It is divided by four each time
-/// that the thief succeeds (Metcalfe and Boggs, Ethernet, CACM 1976).
+/// that the thief does not lose, but succeeds or finds the queue empty (Metcalfe and Boggs, Ethernet, CACM
+/// 1976).
 #define BACKOFF_PAUSES_MIN 4u
 #define BACKOFF_PAUSES_MAX 4096u
 /// Bound on one such wait where pauses take long: pushes rely on a thief that waits.
@@ -37,11 +38,11 @@ void ws_make_no_haste(const struct ws_pool_s *pool, ws_queue_t *own)
 /// Looks at the queue while a thief waits.
 #define BACKOFF_LOOKS 8u
 
-/// The more races a thief has lost lately, the longer it waits before it tries.
-/// @return false = the queue is empty
+/// Wait before a try, for a random time: the longer, the more races the thief has lost lately.
+/// @return false = the queue was seen empty
 static bool back_off(ws_here_t here, const ws_queue_t *queue)
 {
-  const uint32_t stream = here.worker ? 2 * here.worker->index + 1 : 0; // different for each thread
+  const uint32_t stream = here.worker ? 2 * here.worker->index + 1 : 0; // different for each worker
   ws_thief_t *thief = &here.queue->thief;
   thief->random = thief->random * 1664525u + 1013904223u + stream * 0x9E3779B9u;
   const uint32_t pauses = (uint32_t)(((uint64_t)thief->random * thief->backoff_pauses) >> 32);
@@ -59,8 +60,9 @@ static bool back_off(ws_here_t here, const ws_queue_t *queue)
   return true;
 }
 
-/// As ws_deque_steal_wanted(), but the thief waits before its tries. One that owes completions does not, and
-/// tries once: its loop makes them when the search finds nothing, and searches once more.
+/// Steal the oldest task. While others are quicker the thief tries again, WS_STEAL_TRIES times at most, and
+/// waits before. One that owes completions tries once, and not if it has to wait: its loop makes them when
+/// the search finds nothing, and searches once more. @return false = none was taken
 static bool steal(ws_here_t here, ws_queue_t *queue, ws_task_t *task)
 {
   ws_queue_t *own = here.queue;
@@ -79,7 +81,8 @@ static bool steal(ws_here_t here, ws_queue_t *queue, ws_task_t *task)
   return false; // who sleeps after that looks once more before: ws_idle.c, ws_wait.c
 }
 
-/// Steal from queue @p victim of the pool, until it is empty or the caller has one task.
+/// Steal a task from queue @p victim of the pool, unless that is the caller's own. It is the queue that
+/// served last then. @return false = it is empty, or others were quicker
 static bool steal_from(struct ws_pool_s *pool, ws_here_t here, uint32_t victim, ws_task_t *task)
 {
   ws_queue_t *own = here.queue, *queue = pool->tasks.queue[victim];
@@ -91,7 +94,7 @@ static bool steal_from(struct ws_pool_s *pool, ws_here_t here, uint32_t victim, 
   return true;
 }
 
-/// Look in every queue but the one that served last: lanes, then workers from near to far.
+/// Look in every queue but the one that served last: lanes, then workers, for a worker from near to far.
 static bool steal_elsewhere(struct ws_pool_s *pool, ws_here_t here, ws_task_t *task)
 {
   const uint32_t queues = ws_queue_count(&pool->tasks);
@@ -133,9 +136,9 @@ typedef struct {
   const ws_wait_t *wait;
 } below_t;
 
-/// The queue's root is the group that the wait is for. The task lay there while it was, if the root is read
-/// after the task and the CAS finds it still there: to give its root to a group whose tasks these are not,
-/// the owner must empty its deque, which moves top on.
+/// @return whether the queue's root is the group that the wait is for. The root is read after the task. If
+/// the CAS then finds the task still there, the task lay there under that root: to give its root to a group
+/// whose tasks these are not, the owner must empty its deque, which moves top on.
 static bool wants_below(const ws_task_t *task, uint64_t index, void *below_arg)
 {
   (void)task;

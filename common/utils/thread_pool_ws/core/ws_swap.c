@@ -12,8 +12,9 @@
 #include "ws_round.h"
 #include "ws_run.h"
 
-/// The thread is in the worker's loop, and not in a wait. The worker's queue is not empty, has room, and
-/// holds all that the loop would look at next. With events each run begins and ends in ws_run().
+/// @return whether the worker may go on with the oldest task of its queue at once. It is in its loop, and not
+/// in a wait. Its queue is not empty, has room, and holds all that the loop would look at next. There are no
+/// events and no abort, which are ws_run()'s.
 static inline bool may_ride(const struct ws_pool_s *pool, ws_queue_t *queue)
 {
   return queue->depth == 1 && ws_deque_size(&queue->deque) > 0 && ws_deque_has_room(&queue->deque, 1)
@@ -29,6 +30,8 @@ static inline void note_yield(ws_queue_t *queue, void (*func)(void *arg))
     ws_round_cut(queue);
 }
 
+/// Queue the task. Take the oldest of the worker's queue in its place, if that has the same function: it is a
+/// fiber, too. @return WS_SWAP_RIDE; WS_SWAP_RETURN = the oldest is no fiber, or all are stolen
 static inline ws_swap_t ride(struct ws_pool_s *pool, ws_worker_t *worker, const ws_task_t *task,
                              ws_task_t *next)
 {
@@ -59,7 +62,9 @@ static bool take_oldest(struct ws_pool_s *pool, ws_here_t here, ws_kind_t kind, 
                                 : ws_shared_take(&pool->tasks, kind, NULL, task);
 }
 
-/// The queue is full and cannot grow. The oldest task there makes room, and runs.
+/// The queue is full and cannot grow. The oldest task there makes room, and runs: here, or if it is a fiber
+/// in the place of @p task, as @p next.
+/// @return WS_SWAP_NOT = another thread has taken the oldest, and there is no room
 static ws_swap_t take_place(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task, ws_task_t *next)
 {
   const ws_kind_t kind = ws_classes_kind(pool, task);
@@ -86,6 +91,8 @@ void ws_swap_none(ws_here_t here)
     ws_round_stop(here.queue);
 }
 
+/// Queue the task behind the others, and have the thread return to its loop. If there is no room,
+/// take_place() makes some; for a thread without a queue the result is WS_SWAP_NOT then.
 WS_SELDOM static ws_swap_t queue_again(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task,
                                        ws_task_t *next)
 {

@@ -25,6 +25,8 @@
 #include "ws_run.h"
 #include "ws_search.h"
 
+/// @return whether nothing was queued or running at one moment of the call; the caller sees what the tasks
+/// wrote
 static bool is_idle(struct ws_pool_s *pool)
 {
   const uint32_t queues = ws_queue_count(&pool->tasks);
@@ -52,6 +54,8 @@ static bool help_any(ws_search_t *search)
   return true;
 }
 
+/// Sleep until the pool is idle, or until @p until_ns (CLOCK_MONOTONIC; 0 = no limit). What is pushed
+/// meanwhile does not wake the caller: workers run it.
 static void sleep_until_idle(struct ws_pool_s *pool, uint64_t until_ns)
 {
   ws_add_acq_rel(&pool->idle_waiters, 1); // [edge IDLE_DEKKER acq_rel]
@@ -74,8 +78,8 @@ static bool may_help(const ws_search_t *search)
   return own ? ws_work_visible(&search->pool->tasks) : ws_shared_visible(&search->pool->tasks);
 }
 
-/// Looks at least once: the search may have given up. @return whether the pool is idle, or the caller may
-/// find a task
+/// Spin for join_spin_ns_max at most. Looks at least once: the search may have given up. @return whether the
+/// pool is idle, or the caller may find a task; false = it is to sleep, or the time limit is over
 static bool spin_until_idle(const ws_search_t *search, uint64_t until_ns)
 {
   struct ws_pool_s *pool = search->pool;
@@ -90,7 +94,10 @@ static bool spin_until_idle(const ws_search_t *search, uint64_t until_ns)
   }
 }
 
-/// @return false = the time limit is over
+/// Wait until the pool is idle, and run its tasks meanwhile: with a time limit only those of the own queue,
+/// or without a queue pool-wide ones.
+/// @param until_ns  CLOCK_MONOTONIC; 0 = no limit. @return false = the limit has passed, and the pool was not
+/// idle
 static bool wait_until_idle(struct ws_pool_s *pool, ws_here_t here, uint64_t until_ns)
 {
   bool idle;
@@ -121,7 +128,9 @@ static bool wait_until_idle(struct ws_pool_s *pool, ws_here_t here, uint64_t unt
   return idle;
 }
 
-/// @param here  out. @return 0 = the caller may wait for all of the pool's tasks
+/// @param here  out: the caller in the pool, if 0 or -EDEADLK is returned
+/// @return 0 = the caller may wait for all of the pool's tasks; -EINVAL = NULL; -ESRCH = lost by a fork;
+/// -EDEADLK = it is a worker of the pool, or inside a task of it
 static int refusal_of(ws_pool_t *pool, ws_here_t *here)
 {
   if (!pool)
@@ -132,6 +141,7 @@ static int refusal_of(ws_pool_t *pool, ws_here_t *here)
   return here->worker || ws_is_inside(pool, *here) ? -EDEADLK : 0;
 }
 
+/// @param until_ns  0 = no limit. @return as ws_pool_wait_until()
 static int wait_checked(ws_pool_t *pool, uint64_t until_ns)
 {
   ws_not_observing(until_ns == 0 ? "ws_pool_wait" : "ws_pool_wait_until");
@@ -155,6 +165,8 @@ int ws_pool_wait_until(ws_pool_t *pool, uint64_t deadline_ns)
   return wait_checked(pool, ws_os_until(deadline_ns));
 }
 
+/// Step 3 of a stop. No worker shall wait for a CPU to end: pinned ones may use all CPUs of the process from
+/// now on, and each gets the caller's class, if threads of that go first.
 static void end_workers(struct ws_pool_s *pool)
 {
   ws_guard_end(pool); // no worker is made from now on

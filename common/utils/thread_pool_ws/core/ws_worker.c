@@ -16,7 +16,7 @@
 #include "ws_escape.h"
 #include "ws_next.h"
 
-/// Take the task that was handed to the worker, or search.
+/// Take the task that was handed to the worker, or search, once. @return false = none was found
 static bool find_once(ws_search_t *search, ws_task_t *task)
 {
   const ws_here_t here = search->here;
@@ -48,7 +48,8 @@ static inline bool may_complete_later(struct ws_pool_s *pool, ws_here_t here)
 }
 
 /// Find the next task. If a search finds none while completions are due, it may be because of them
-/// (ws_steal.c): they are made, and the worker searches once more.
+/// (ws_steal.c): they are made, and the worker searches once more. If it finds none again, threads that wait
+/// for the pool are woken.
 static inline bool find_task(ws_search_t *search, ws_task_t *task)
 {
   ws_worker_t *worker = search->here.worker;

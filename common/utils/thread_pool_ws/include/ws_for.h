@@ -58,7 +58,7 @@ static inline bool ws_for_over(void *how_arg)
 
 /// @brief Call the body for pieces of the range [first, end), on the workers of @p pool and the caller. Other
 /// threads that wait in the pool take no part. The body must return, and the caller cannot be cancelled
-/// meanwhile: see ws_reduce().
+/// meanwhile: see ws_reduce(). With @p pool NULL the caller alone runs all, with slot 0.
 /// @return 0; -EINVAL = @p how or its body is NULL. Otherwise as ws_reduce()
 static inline int ws_for(ws_pool_t *pool, const ws_for_t *how, uint64_t first, uint64_t end)
 {

@@ -6,6 +6,8 @@
 /// reused. A group may live on the stack of the waiting thread: after the last completion the library does
 /// not access the group's memory. It only passes the word's address to the futex call that wakes the waiter.
 ///
+/// All functions require that the group is not NULL.
+///
 /// Word:  bits 1..31 = units not yet completed, bit 0 = "a thread may sleep on this word".
 ///   ARMED(n) --complete--> ARMED(n-1) ... --last complete--> DONE(0); a waiter sets bit 0; it stays set
 ///   Legal: bit 0 set although no thread sleeps any more (one futex call too many).
@@ -60,7 +62,7 @@ void ws_group_complete(ws_group_t *group, uint32_t units);
 /// - to wait for an event that is not a group: ws_pool_await().
 /// If another object gets the address before the task has returned, a wait for that object may run tasks that
 /// this one has pushed and not waited for.
-/// @param id  an address, a multiple of 4; the library does not read what it points to
+/// @param id  an address, not NULL, a multiple of 4; the library does not read what it points to
 static inline ws_group_t *ws_group_tag(const void *id)
 {
   return (ws_group_t *)((uintptr_t)id | 1u);

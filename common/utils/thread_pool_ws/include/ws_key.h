@@ -46,7 +46,8 @@ typedef struct {
   uint64_t state;
 } ws_keyed_t;
 
-/// @brief Set up a key. @threads  the caller only: no other thread may use it before this returns
+/// @brief Set up a key. @param key  not NULL
+/// @threads   the caller only: no other thread may use it before this returns
 void ws_key_init(ws_key_t *key);
 
 /// @brief Push a task that carries a key. ws_current_task() in it has the address of @p task as its arg.
@@ -67,18 +68,19 @@ int64_t ws_pool_cancel(ws_pool_t *pool, ws_key_t *key);
 /// @param task  that was pushed with success. It must be valid during the call
 /// @return 0          this call has cancelled it: it will be skipped
 ///         -EBUSY     it has started, or has ended, or a thread is skipping it
-///         -EALREADY  it was cancelled before, and has not been skipped yet
+///         -EALREADY  it was cancelled before, by this function, or with its key and is not skipped yet
 ///         -EINVAL    an argument is NULL
 /// Otherwise as ws_pool_cancel().
 int ws_pool_cancel_task(ws_pool_t *pool, ws_keyed_t *task);
 
 /// @brief Cancel as ws_pool_cancel() does, then wait until each task of the key that was pushed before the
 /// call has started or has been skipped, by this or an earlier cancel. Tasks that have started may still run.
-/// The caller skips the tasks in its own queue, those that have a priority, and those of threads without a
-/// queue. Other threads skip the others.
+/// The caller skips those in its own queue and in the queues of @p pool that all threads share: those that
+/// have a priority, and those of threads without a queue. Other threads skip the others.
 /// @return the number of tasks that were pushed since the cancel before and have been skipped, by this
 ///         cancel, by ws_pool_cancel_task() or by an abort; -EINVAL if an argument is NULL; -EDEADLK inside a
-///         task, which may occupy the thread that would skip them: nothing is cancelled then
+///         task, which may occupy the thread that would skip them: nothing is cancelled then; -ESRCH as
+///         ws_pool_push()
 /// @threads   any thread outside a task; several at once
 int64_t ws_pool_cancel_wait(ws_pool_t *pool, ws_key_t *key);
 

@@ -100,7 +100,7 @@ typedef struct {
   uint32_t node;
 } ws_task_t;
 
-/// What a push does if the caller's queue is full.
+/// What a push does if the queue for its task is full.
 typedef enum {
   WS_FULL_GROW, ///< map more memory (mmap); if that fails, run the task inline. Default
   WS_FULL_INLINE, ///< run the task in the push
@@ -211,7 +211,9 @@ typedef struct {
   /// learnt that nothing follows. 0 = it sleeps at once. Must be shorter than the time between slots: a task
   /// that comes later counts as a new burst, for which pre-wake sets a timer. 0 .. 10,000,000. Default 40,000
   uint64_t spin_ns_max;
-  uint64_t join_spin_ns_max; ///< bound on one spin of a thread that waits for a group. Default 200,000
+  /// Bound on one spin of a thread that waits in the pool and is not one of its workers; a worker that waits
+  /// has spin_ns_max. Default 200,000
+  uint64_t join_spin_ns_max;
   /// Order in which a worker runs the tasks of its own queue, except in a wait. true: oldest first. Default
   /// false: newest first, which keeps the queue short when tasks push tasks. Other threads steal the
   /// oldest. Each 61st search of a worker serves all queues in turn, the oldest task first: those of threads
@@ -364,8 +366,8 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings);
 /// @brief Push one task.
 /// A worker of @p pool pushes to its own deque, any other thread to its own lane. Tasks with a priority or a
 /// hint, and those of threads beyond settings.lanes, go to queues that all threads share. The task runs
-/// exactly once: on any worker, on a thread that waits for its group, or inside the push if the queue is full
-/// (settings.full).
+/// exactly once, or an abort skips it: on any worker, on a thread that waits, or inside the push if the queue
+/// is full (settings.full), or the pool has no thread.
 /// @return 0 = the task will run or has run; -EAGAIN = the queue is full (WS_FULL_FAIL only);
 ///         -ECANCELED = the pool was stopped; -ESRCH = the pool was made before this process was
 ///         forked; -EINVAL = @p pool or the task's func is NULL, or its priority is none of the three.
@@ -382,20 +384,22 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings);
 ///            few stores, with priority inheritance
 int ws_pool_push(ws_pool_t *pool, ws_task_t task);
 
-/// @brief Push @p count tasks, and choose only once which worker to wake.
+/// @brief Push @p count tasks. For those without priority and hint that fit in the caller's queue, choose
+/// only once which worker to wake.
 /// @return the number of accepted tasks, from the front: fewer than @p count under WS_FULL_FAIL, or if the
 ///         pool is stopped during the call; -ECANCELED = the pool was stopped before; -ESRCH as
-///         ws_pool_push(); -EINVAL = @p pool, @p tasks or a task's func is NULL, or a priority is none
-///         of the three. On error no task is accepted
+///         ws_pool_push(); -EINVAL = @p pool, a task's func, or @p tasks with @p count > 0 is NULL, or a
+///         priority is none of the three. On error no task is accepted
 /// Otherwise as ws_pool_push().
 int64_t ws_pool_push_batch(ws_pool_t *pool, const ws_task_t *tasks, uint32_t count);
 
-/// @brief Push one task; return -EAGAIN if the caller's queue is full, for any settings.full.
+/// @brief Push one task; return -EAGAIN if the task's queue is full, for any settings.full.
 /// @return 0, -EAGAIN, -ECANCELED, -ESRCH, -EINVAL. Otherwise as ws_pool_push().
 int ws_pool_try_push(ws_pool_t *pool, ws_task_t task);
 
-/// @brief Block until every task pushed so far, and every task that those push, has run. The caller runs any
-/// of them meanwhile, on its own stack. If the caller is a fiber (ws_fiber.h), that is the fiber's stack.
+/// @brief Block until every task that was pushed, by any thread and also during the call, has run: if there
+/// is no such moment, the call does not return. The caller runs any of them meanwhile, on its own stack. If
+/// the caller is a fiber (ws_fiber.h), that is the fiber's stack.
 /// @return 0; -EDEADLK if called inside a task of @p pool, which would wait for itself; -ESRCH as
 ///         ws_pool_push()
 /// @threads   any thread but the pool's tasks; several at once
@@ -408,7 +412,7 @@ int ws_pool_wait(ws_pool_t *pool);
 /// tasks run on.
 /// @param deadline_ns  CLOCK_MONOTONIC; UINT64_MAX = none. If it is in the past, the call runs nothing, and
 ///                     returns 0 if the pool is idle
-/// @return 0; -ETIMEDOUT; -EDEADLK as ws_pool_wait()
+/// @return 0; -ETIMEDOUT; -EDEADLK and -ESRCH as ws_pool_wait()
 int ws_pool_wait_until(ws_pool_t *pool, uint64_t deadline_ns);
 
 /// A number of workers for a hint: as many as the calling thread can wake until the first one runs; one until
@@ -464,13 +468,14 @@ typedef struct {
   void *arg;
 } ws_event_t;
 
-/// @brief Block until the event is ready. As in ws_group_wait() the caller runs tasks that carry @p tag from
-/// its own queue, then spins for a bounded time, then sleeps. Unlike ws_group_wait(), it does not run the
-/// tasks that those tasks push. If several threads wait, the event may no longer be ready on return.
+/// @brief Block until the event is ready. As in ws_group_wait() the caller runs tasks that carry @p tag, from
+/// its own queue and those that all threads share, then spins for a bounded time, then sleeps. Unlike
+/// ws_group_wait(), it does not run the tasks that those tasks push, unless they carry @p tag. If several
+/// threads wait, the event may no longer be ready on return.
 /// @param event  ready and sleep are required; NULL ends the process with a message
 /// @param pool   the pool of the tasks; NULL = inside a task the pool of that task, whichever thread runs it;
 ///               outside a task the thread only waits
-/// @param tag    from ws_group_tag()
+/// @param tag    from ws_group_tag(). With NULL the caller runs tasks that carry no group
 /// @threads   any thread, several at once
 /// @ordering  none beyond that of ready() and sleep()
 void ws_pool_await(ws_pool_t *pool, const ws_group_t *tag, const ws_event_t *event);
@@ -512,11 +517,13 @@ uint32_t ws_pool_size(const ws_pool_t *pool);
 /// @progress  wait-free, no system call
 bool ws_pool_is_lost(const ws_pool_t *pool);
 
-/// @brief Stop the pool: refuse further pushes, run or skip the queued tasks, end the workers.
+/// @brief Stop the pool: refuse further pushes but those of its tasks, run or skip the queued tasks, end the
+/// workers.
+/// Blocks until all tasks have ended, and the workers' threads with them; the caller runs tasks meanwhile.
 /// The task of a push at the same moment is refused, or handled as @p how requires: maybe by that push, after
 /// the stop has returned.
 /// @return the number of tasks skipped until then (0 for WS_STOP_DRAIN). ws_stats_t.skipped_tasks counts all
-///         -EALREADY  the pool was stopped before
+///         -EALREADY  the pool was stopped before, or another thread stops it now
 ///         -ESRCH     the pool was made before this process was forked
 ///         -EDEADLK   called inside a task of the pool
 ///         -EINVAL    @p how is neither of the two

@@ -70,8 +70,8 @@ void ws_pool_release(ws_pool_t *pool);
 
 /// @brief For a wait for a task of @p pool that need not keep the pool from being freed.
 /// @param pool  not accessed: it may be gone, or NULL
-/// @return @p pool if the calling thread is its worker, or runs a task of it, and so keeps it from being
-///         freed; else NULL
+/// @return @p pool if the calling thread is its worker, waits in it, or runs a task of it, and so keeps it
+///         from being freed; else NULL
 /// @threads   any
 ws_pool_t *ws_pool_if_inside(ws_pool_t *pool);
 

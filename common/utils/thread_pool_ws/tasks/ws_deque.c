@@ -38,7 +38,8 @@ void ws_deque_touch(ws_deque_t *deque)
   ws_store_relaxed(&ring->cell[ring->mask].arg, NULL); // relaxed: as above; the ring may end in one more page
 }
 
-/// Map the ring above the present one unless an earlier growth did.
+/// Map the ring above the present one unless an earlier growth did. @return NULL = there is no memory, or no
+/// level above
 static ws_ring_t *next_ring(ws_deque_t *deque)
 {
   const uint32_t level = deque->level + 1;

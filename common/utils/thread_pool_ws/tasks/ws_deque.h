@@ -46,19 +46,19 @@ typedef struct {
   uint64_t top_seen; ///< P a value that top had: top is at least this. Stale only costs a look
   ws_au64_t high_water; ///< O most tasks held, to within an eighth
   uint32_t level; ///< P level of the ring in use
-  bool has_waited; ///< P for a trim that does not end: not again
+  bool has_waited; ///< P for the trim that is under way, which did not end: no second time
   alignas(WS_SPACING) ws_aptr_t ring; ///< O ws_ring_t in use
   ws_au64_t takes; ///< O number of takes: between two looks bottom has fallen by no more than it has grown
   ws_au32_t loose; ///< S whether rings above level 0 hold unused pages: see WS_LOOSE_*
-  ws_au64_t grown_bytes; ///< O, a trim: of the rings above level 0 that may have pages
-  ws_ring_t rings[WS_DEQUE_LEVELS]; ///< O by level; mapped from level 0 on. Of others cell is NULL
+  ws_au64_t grown_bytes; ///< O, and a trim: of the rings above level 0 that may have pages
+  ws_ring_t rings[WS_DEQUE_LEVELS]; ///< O by level, up to the highest so far. Of others cell is NULL
 } ws_deque_t;
 
 /// loose: NONE --shrink--> PAGES --trim begins--> TRIMMING --trim ends--> NONE;  PAGES --grow--> NONE
 enum { WS_LOOSE_NONE, WS_LOOSE_PAGES, WS_LOOSE_TRIMMING };
 
-/// What a thief remembers of the deque that it stole from last, so that a steal need not read the owner's
-/// cache line.
+/// What a thief remembers of the deque that it looked at last, so that a steal need not read the owner's
+/// cache line. All 0 = of none.
 typedef struct {
   const ws_deque_t *deque;
   uint64_t bottom; ///< bottom was at least this when takes had the value below
@@ -67,7 +67,8 @@ typedef struct {
 
 typedef enum { WS_STEAL_EMPTY, WS_STEAL_RETRY, WS_STEAL_GOT } ws_steal_t;
 
-/// @param cells  capacity zeroed cells, capacity a power of two; stays the caller's
+/// @brief Set up an empty deque.
+/// @param cells  capacity zeroed cells, capacity a power of two, at least 2; stay the caller's
 void ws_deque_init(ws_deque_t *deque, ws_cell_t *cells, uint64_t capacity);
 /// Unmap the rings above level 0.
 void ws_deque_free(ws_deque_t *deque);
@@ -75,16 +76,18 @@ void ws_deque_free(ws_deque_t *deque);
 /// nothing while the deque holds tasks.
 /// @threads  owner
 void ws_deque_touch(ws_deque_t *deque);
-/// @brief Double the capacity; waits up to 1 ms while pages are being given back, once for each such time.
-/// @return false when there is no memory, or those pages are not back yet
+/// @brief Double the capacity; waits up to 1 ms while pages are being given back, once for each trim.
+/// @return false when there is no memory, the last level is in use, or those pages are not back yet
 bool ws_deque_grow(ws_deque_t *deque);
 /// @brief Return to the first ring if the deque is empty; its bigger rings become loose.
 /// @return whether it did
 bool ws_deque_shrink(ws_deque_t *deque);
-/// @brief Give loose pages back to the kernel.
+/// @brief Give loose pages back to the kernel, if there are any and no other trim is under way. An owner that
+/// waits for the trim is woken.
 /// @threads  any
 void ws_deque_trim(ws_deque_t *deque);
 
+/// @brief Write a cell that no thread reads as a task yet.
 static inline void ws_cell_write(ws_cell_t *cell, const ws_task_t *task)
 {
   ws_store_relaxed(&cell->func, (void *)(uintptr_t)task->func); // relaxed: [edge DEQ_PUBLISH release] follows
@@ -92,6 +95,8 @@ static inline void ws_cell_write(ws_cell_t *cell, const ws_task_t *task)
   ws_store_relaxed(&cell->group, task->group); // relaxed: as func
 }
 
+/// @brief Read a cell, which may change meanwhile: the caller checks afterwards whether the task is its. The
+/// task is of normal kind, as all in deques.
 static inline void ws_cell_read(const ws_cell_t *cell, ws_task_t *task)
 {
   // relaxed: bottom or takes was acquired before; a torn read is thrown away when the CAS on top fails
@@ -111,7 +116,7 @@ static inline uint64_t ws_deque_size(const ws_deque_t *deque)
   return (int64_t)(bottom - top) > 0 ? bottom - top : 0;
 }
 
-/// @brief Room for @p count more tasks, as the owner sees it.
+/// @return whether there is room for @p count more tasks, as the owner sees it: a thief only makes more
 static inline bool ws_deque_has_room(ws_deque_t *deque, uint64_t count)
 {
   const uint64_t bottom = ws_own_load(&deque->bottom);
@@ -141,6 +146,7 @@ static inline void ws_deque_push(ws_deque_t *deque, const ws_task_t *tasks, uint
 }
 
 /// @brief The owner's newest task, without taking it: to see whose it is. A thief may take it meanwhile.
+/// @return false = there is none
 static inline bool ws_deque_peek(const ws_deque_t *deque, ws_task_t *task)
 {
   const uint64_t bottom = ws_own_load(&deque->bottom);
@@ -152,7 +158,8 @@ static inline bool ws_deque_peek(const ws_deque_t *deque, ws_task_t *task)
   return true;
 }
 
-/// @brief The owner takes its newest task.
+/// @brief The owner takes its newest task. @return false = there is none, or a thief has taken the last: what
+/// was read is void
 static inline bool ws_deque_take(ws_deque_t *deque, ws_task_t *task)
 {
   const uint64_t bottom = ws_own_load(&deque->bottom) - 1;
@@ -183,7 +190,8 @@ static inline bool ws_deque_take(ws_deque_t *deque, ws_task_t *task)
 }
 
 /// @brief The owner takes its oldest task if that has the function @p func. It needs no fence between top and
-/// bottom as a thief does: the owner itself writes bottom.
+/// bottom as a thief does: the owner itself writes bottom. @return false = there is none, or not of @p func:
+/// what was read is void
 static inline bool ws_deque_take_oldest_of(ws_deque_t *deque, void (*func)(void *arg), ws_task_t *task)
 {
   const uint64_t bottom = ws_own_load(&deque->bottom);
@@ -200,7 +208,7 @@ static inline bool ws_deque_take_oldest_of(ws_deque_t *deque, void (*func)(void 
   return false;
 }
 
-/// @return whether the thief knows of a task in @p deque without looking at the owner's line
+/// @return whether the thief knows of a task in @p deque, probably, without looking at the owner's line
 static inline bool ws_memo_holds(const ws_steal_memo_t *memo, const ws_deque_t *deque)
 {
   return memo->deque == deque
@@ -208,7 +216,8 @@ static inline bool ws_memo_holds(const ws_steal_memo_t *memo, const ws_deque_t *
 }
 
 /// @brief Begin to steal: read the oldest task without taking it. ws_deque_steal_commit decides.
-/// @param index  out: its index
+/// @param memo  in and out: what the thief remembers, from now on of this deque; all 0 = nothing
+/// @param index  out: its index. @return false = there is no task
 static inline bool ws_deque_steal_peek(ws_deque_t *deque, ws_steal_memo_t *memo, ws_task_t *task,
                                        uint64_t *index)
 {
@@ -261,7 +270,8 @@ static inline ws_steal_t ws_deque_steal(ws_deque_t *deque, ws_steal_memo_t *memo
 /// time.
 #define WS_STEAL_TRIES 16u
 
-/// @return whether the caller wants, and takes, the task that it has read at @p index
+/// @param index  of the task in its deque; for ws_shared_sift() the number of its cell
+/// @return whether the caller wants the task; a steal of it may still fail
 typedef bool ws_wanted_t(const ws_task_t *task, uint64_t index, void *arg);
 
 /// @brief Steal the oldest task if it is wanted: again while other threads are quicker, but not without end.

@@ -24,8 +24,8 @@ static void read_cell(const ws_ring_t *ring, uint64_t index, ws_task_t *task)
   ws_cell_read(&ring->cell[index & ring->mask], task);
 }
 
-/// Take the tasks from index @p from on, the newest first. @return index of the oldest that was taken:
-/// thieves have those below it
+/// Take the tasks from index @p from on, the newest first: their cells keep them. @return index of the oldest
+/// that was taken: thieves have those below it
 static uint64_t take_down_to(ws_queue_t *queue, uint64_t from)
 {
   ws_task_t task;
@@ -60,8 +60,9 @@ void ws_dig_all(ws_queue_t *queue, ws_wanted_t *takes, void *arg)
   put_back(&queue->deque, take_down_to(queue, 0), end, takes, arg);
 }
 
+/// Push a lifted task to the overflow queue.
 /// @param since  the innermost wait since whose begin the task was pushed; NULL = before all
-/// @return whether the overflow queue had room for it
+/// @return whether the queue had room for it, or could grow
 static bool move_out(ws_tasks_t *tasks, ws_queue_t *queue, const ws_task_t *task, ws_wait_t *since)
 {
   const bool has_room = ws_shared_begin(tasks, WS_KIND_NORMAL, tasks->grows);
@@ -83,8 +84,8 @@ static bool is_in_layer(const ws_task_t *task, uint64_t index, void *layer_arg)
 }
 
 /// Take the newest task of a layer. The others of the layer go to the overflow queue as long as it has room:
-/// so the tasks above are lifted once, and not for each of them. These go back, and the bases of the thread's
-/// waits move along. @return false = thieves have taken the layer
+/// so the tasks above are lifted once, and not for each of them. The tasks above, and those without room, go
+/// back, and the bases of the thread's waits move along. @return false = thieves have taken the layer
 static bool lift(ws_tasks_t *tasks, ws_queue_t *queue, layer_t layer, ws_task_t *task)
 {
   const uint64_t end = end_of(queue), first = take_down_to(queue, layer.from);
@@ -120,7 +121,8 @@ static bool lift(ws_tasks_t *tasks, ws_queue_t *queue, layer_t layer, ws_task_t 
   return found;
 }
 
-/// Take the newest task of the group that lies below the base.
+/// Take the newest task of the group that lies below the base; the others there go to the overflow queue.
+/// @return false = there is none, or thieves have taken it
 static bool dig_up(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task)
 {
   ws_wait_t *wait = queue->wait;
@@ -139,7 +141,8 @@ static bool dig_up(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task)
   return false;
 }
 
-/// The newest task is not of the group.
+/// The newest task is not of the group, or a thief has taken it: take the oldest if it is of the group; else
+/// the newest if it was pushed since the wait began; else the newest of the group below the base.
 WS_SELDOM static bool take_other(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task)
 {
   ws_steal_memo_t memo = {0};

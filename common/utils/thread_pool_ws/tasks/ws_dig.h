@@ -17,9 +17,9 @@
 ///           lifts each once for all tasks of its group that lie below.
 /// Turns     At the end of a round (ws_round.h), or when a fiber has yielded, a task goes first that would
 ///           otherwise be late: the oldest in the deque, if the wait may run it. If not, the thread reaches
-///           under the newer ones, in turns for the tasks of its group and for the oldest above the base. For
-///           the latter each turn may lift more. So tasks that push themselves again, and fibers that yield,
-///           never keep a wait from its other tasks.
+///           under the newer ones, in turns for its group's tasks below the base and for the oldest above it.
+///           For the latter each turn may lift more. So tasks that push themselves again, and fibers that
+///           yield, never keep a wait from its other tasks.
 /// Hidden    No other thread can see the tasks that are lifted. So after a dig the caller looks whether a
 ///           worker has gone to sleep meanwhile (ws_fill_slot).
 /// @threads  the queue's owner, for all functions
@@ -44,7 +44,8 @@ static inline void ws_dig_begin(const ws_queue_t *queue, ws_wait_t *wait)
   wait->kinds = 0;
 }
 
-/// @brief It begins anew: tasks that were pushed so far are not the wait's.
+/// @brief The caller's wait begins anew: tasks that were pushed so far are not the wait's any more: only
+/// the wait around it has them.
 static inline void ws_dig_anew(const ws_queue_t *queue, ws_wait_t *wait)
 {
   if (wait->searched_below > wait->base)
@@ -55,16 +56,20 @@ static inline void ws_dig_anew(const ws_queue_t *queue, ws_wait_t *wait)
 
 /// @brief Take a task that the innermost wait may run: the newest or the oldest of the deque, if it carries
 /// the group; else one that was pushed since the wait began; else the newest of the group, however deep it
-/// lies: the thread may be the only one that can run it.
+/// lies: the thread may be the only one that can run it. Sets has_hidden of the wait if it has lifted others.
+/// @return false = there is none
 bool ws_dig(ws_tasks_t *tasks, ws_queue_t *queue, ws_task_t *task);
 
-/// @brief A round of the innermost wait is over: take the oldest task that it may run. Other tasks are hidden
-/// for a moment.
-/// @param yielded  function of a fiber's task that has yielded: such tasks may run, too; NULL = none has
+/// @brief A round of the innermost wait is over: take the oldest task of the deque, if the wait may run it;
+/// else in turns the newest of its group below the base, or the oldest from the base on. Sets has_hidden of
+/// the wait if it has lifted others.
+/// @param yielded  function of a fiber's task that has yielded: such a task may run, too, if it is the
+/// oldest; NULL = none has
+/// @return false = there is none, or only one that another call will take
 bool ws_dig_turn(ws_tasks_t *tasks, ws_queue_t *queue, void (*yielded)(void *arg), ws_task_t *task);
 
-/// @brief Outside any wait: take all tasks for which @p takes returns true. The others keep their order, and
-/// are hidden for a moment.
+/// @brief Outside any wait: remove all tasks for which @p takes returns true; it keeps them for the caller.
+/// The others keep their order, and are hidden for a moment: call ws_fill_slot() afterwards.
 void ws_dig_all(ws_queue_t *queue, ws_wanted_t *takes, void *arg);
 
 #endif

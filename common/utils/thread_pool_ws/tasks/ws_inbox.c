@@ -20,7 +20,7 @@ static uint64_t with_state(uint64_t word, uint32_t state)
   return word - state_of(word) + state;
 }
 
-/// @param word  as the caller has read it: it must not have changed since
+/// Change the state. @param word  as the caller has read it. @return false = it has changed since
 static bool move(ws_inbox_t *inbox, uint64_t word, uint32_t to)
 {
   // [edge INBOX acq_rel] the task, to and fro
@@ -41,7 +41,8 @@ static uint64_t filled_by(const ws_queue_t *own)
   return ((uint64_t)own->index << 48) + own->outbox.stamp;
 }
 
-/// The caller has reserved the inbox. Without a look at the state: that would wait for the worker's line.
+/// The caller, the owner of @p own, has reserved the inbox: fill it, or decline (@p state). Without a look at
+/// the state: that would wait for the worker's line.
 static void settle(ws_inbox_t *inbox, ws_queue_t *own, uint32_t state)
 {
   WS_CHANGES(ws_inbox_changes, state_of(ws_assert_load(&inbox->state)), state);
@@ -154,6 +155,8 @@ static inline bool has_left(const ws_tasks_t *tasks, const ws_reserved_t *reserv
          && ws_load_relaxed(&inbox->gone); // relaxed: set before the count
 }
 
+/// Take the task of an inbox. @param word  its state, as read. @return false = that is not FULL, or has
+/// changed
 static bool take_full(ws_inbox_t *inbox, uint64_t word, ws_task_t *task)
 {
   if (state_of(word) != WS_INBOX_FULL || !move(inbox, word, WS_INBOX_TAKEN))

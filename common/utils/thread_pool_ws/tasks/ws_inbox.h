@@ -6,9 +6,9 @@
 /// Why        All workers that spin see a task in a lane at once, and contend for it: at 32 CPUs each task of
 ///            a burst cost its thieves 0.5 us, one after the other. A handed task costs one transfer of a
 ///            cache line.
-/// Roles      The worker opens and shuts its inbox. Any thread outside fills it, and a
-///            dispatcher (wide/ws_dispatch.c). Any thread may take a task that has lain in an inbox for too
-///            long.
+/// Roles      The worker opens and shuts its inbox. Any thread outside fills it, and a dispatcher
+///            (wide/ws_dispatch.c). A thread outside may take its task back. Any thread may take a task that
+///            has lain in an inbox for too long, or after a stop.
 /// Invariant  AWAY --the worker opens, then sets its bit in a mask--> WAITING
 ///            WAITING --a thread has reserved it and written a task--> FULL
 ///            WAITING --that thread has none: it declines--> AWAY
@@ -49,33 +49,37 @@ static const uint32_t ws_inbox_changes[WS_INBOX_STATES] = {
 /// @brief Open the caller's inbox while it waits: a thread may hand it a task. Nothing happens if the inbox
 /// is open. If the caller has left it, and a thread still has its bit of the same mask, it waits for that
 /// thread again.
-/// @param mask  where the caller says that it waits: a bit for each worker
+/// @param mask  where the caller sets its bit: tasks->waiting, or the mask of its domain
 /// @threads  the worker
 void ws_inbox_open(ws_inbox_t *inbox, ws_au64_t *mask);
 
-/// @brief Shut the caller's inbox: it does not wait any more. @return whether a task was handed over:
-/// inbox->task
+/// @brief Shut the caller's inbox: it does not wait any more. If a thread has reserved it, and does not fill
+/// it within a few pauses, the caller leaves it: gone. @return whether a task was handed over: it is KEPT,
+/// and the caller must call ws_inbox_empty()
 /// @threads  the worker
 bool ws_inbox_shut(ws_tasks_t *tasks, ws_inbox_t *inbox);
 
 /// @brief Look what has become of an inbox that the caller has left though a thread had reserved it: gone.
-/// @return whether a task was handed over
+/// @return whether a task was handed over: it is KEPT, and the caller must call ws_inbox_empty()
 /// @threads  the worker
 bool ws_inbox_look(ws_inbox_t *inbox);
 
-/// @brief The task that ws_inbox_shut() or ws_inbox_look() has found, or that the caller has TAKEN.
+/// @brief Take out the task that ws_inbox_shut() or ws_inbox_look() has found (KEPT), or that the caller has
+/// TAKEN. The inbox is AWAY then.
 void ws_inbox_empty(ws_inbox_t *inbox, ws_task_t *task);
 
-/// @return up to @p most workers that wait, which the caller must give tasks or decline; no bits = there are
-///         none
+/// @param mask  tasks->waiting, or the mask of a domain
+/// @return up to @p most workers that wait, of one word of the mask, which the caller must give tasks or
+///         decline; no bits = there are none
 ws_reserved_t ws_inbox_reserve(const ws_tasks_t *tasks, ws_au64_t *mask, uint32_t most);
 
 /// @return whether @p lane has reserved a worker that spins. If it has none it reserves some
 /// @threads  the owner of the lane: outside of the pool, in no task
 bool ws_inbox_reserve_more(ws_tasks_t *tasks, ws_queue_t *lane);
 
-/// @brief Hand a task, which counts as pushed, to the next worker that is reserved; there is one.
+/// @brief Hand a task, which was counted as pushed, to the next worker that is reserved; there is one.
 /// @param own  the caller's queue
+/// @param reserved  in and out: that worker is not reserved any more, whatever is returned
 /// @return false = that worker does not wait any more: the caller keeps the task
 bool ws_inbox_give(const ws_tasks_t *tasks, ws_queue_t *own, ws_reserved_t *reserved, const ws_task_t *task);
 
@@ -94,16 +98,20 @@ static inline bool ws_inbox_has_handed(const ws_queue_t *lane)
   return WS_UNLIKELY(lane->outbox.handed);
 }
 
-/// @brief The owner's outermost join has ended: none of these tasks is left.
+/// @brief The owner's outermost join has ended: later ones need not look for tasks to take back. If any of
+/// other groups are left, their workers take them.
 static inline void ws_inbox_forget(ws_queue_t *lane)
 {
   lane->outbox.handed = false;
 }
 
-/// @brief There are no tasks for the rest of those that are reserved.
+/// @brief There are no tasks for the rest of those that are reserved: they are AWAY then. @param own  the
+/// caller's queue
 void ws_inbox_decline(const ws_tasks_t *tasks, ws_queue_t *own, ws_reserved_t *reserved);
 
-/// @brief The owner of @p lane waits, or ends: it pushes no more now.
+/// @brief The owner of @p lane has no tasks for the workers that it has reserved: it waits, runs a task,
+/// pushes to a queue, or ends.
+/// @threads  the owner of the lane
 static inline void ws_inbox_give_back(const ws_tasks_t *tasks, ws_queue_t *lane)
 {
   lane->outbox.last = 0;
@@ -112,18 +120,20 @@ static inline void ws_inbox_give_back(const ws_tasks_t *tasks, ws_queue_t *lane)
 }
 
 /// @brief Take a task of @p group that the caller has handed over and whose worker has not begun it: one look
-/// at one worker. @param lane  the caller's queue
+/// at one worker, each time at the next. @param lane  the caller's queue. @return whether it has one
 bool ws_inbox_take_back(ws_tasks_t *tasks, ws_queue_t *lane, const ws_group_t *group, ws_task_t *task);
 
 /// @brief Take a task from any inbox: the pool has stopped. Call after a fence that follows the stop.
+/// @return false = there is none
 bool ws_inbox_take_any(const ws_tasks_t *tasks, ws_task_t *task);
 
-/// @brief Look at all inboxes, and mark the tasks that were there at the last look, too: tasks->stuck.
+/// @brief Look at all inboxes, and mark the tasks that were there at the last look, too (inbox->stuck).
+/// tasks->stuck has their number then.
 /// @return tasks in inboxes
 /// @threads  the guard
 uint32_t ws_inbox_watch(ws_tasks_t *tasks);
 
-/// @brief Take a task that is marked.
+/// @brief Take a task that is marked. @return false = there is none, or others were quicker
 bool ws_inbox_take_stuck(ws_tasks_t *tasks, ws_task_t *task);
 
 /// @return tasks that are marked

@@ -5,6 +5,7 @@
 /// any number of others in the time of one look-up, and a cell comes and goes without a search in its ring.
 /// A wait that looks at each cell instead exceeds the bound of tests/sim/explore/checks/sim_cost.c in 9 % of
 /// random programs of joins.
+/// Before ws_index_move() has set the arrays, no other function may be called.
 /// @threads  the holder of the queue's lock, for all functions
 #ifndef WS_INDEX_H
 #define WS_INDEX_H
@@ -39,11 +40,11 @@ void ws_index_add(ws_index_t *index, uint32_t cell, uintptr_t key);
 /// @brief Take a cell that was added out of its ring.
 void ws_index_remove(ws_index_t *index, uint32_t cell);
 
-/// @brief The cells of a key get another one, and are newer than those that have it.
-/// @param to  0 = none: no look-up finds them any more
+/// @brief The cells of a key, if there are any, get another one, and are newer than those that have it.
+/// @param from  not 0. @param to  0 = none: no look-up finds them any more
 void ws_index_rename(ws_index_t *index, uintptr_t from, uintptr_t to);
 
-/// @return the oldest cell with a key; WS_INDEX_NONE = there is none
+/// @return the oldest cell with a key, which is not 0; WS_INDEX_NONE = there is none
 uint32_t ws_index_oldest(const ws_index_t *index, uintptr_t key);
 
 /// @return the next newer cell of the same key; WS_INDEX_NONE = there is none

@@ -20,7 +20,7 @@ static inline void ws_queue_push(ws_queue_t *queue, const ws_task_t *tasks, uint
 /// 1 ms while pages are being given back. @return false = it is full, or there is no memory
 bool ws_queue_room(ws_queue_t *queue, bool grow);
 
-/// @brief Return to the first capacity if it is empty: then there are pages to give back.
+/// @brief Return to the first capacity if it is empty and has grown: tasks->loose is set then.
 void ws_queue_shrink(ws_tasks_t *tasks, ws_queue_t *queue);
 
 // Any thread.
@@ -33,7 +33,9 @@ uint64_t ws_queue_steps(const ws_queue_t *queue);
 
 // Set up, and count.
 
-/// @param cells  capacity zeroed cells, capacity a power of two; stay the caller's
+/// @brief Set up a queue whose bytes are 0.
+/// @param cells  capacity zeroed cells, capacity a power of two, at least 2; stay the caller's
+/// @param fifo  the owner takes its oldest task, not its newest (settings.fifo)
 void ws_queue_init(ws_queue_t *queue, ws_cell_t *cells, uint64_t capacity, bool fifo);
 
 // All places where tasks of a pool wait, numbered: first the queues that all threads share, by their kind,
@@ -50,7 +52,7 @@ static inline uint32_t ws_places(const ws_tasks_t *tasks)
 /// @return whether a take would probably find a task
 bool ws_place_holds(const ws_tasks_t *tasks, uint32_t place);
 
-/// @brief Take the oldest task there, as a thief does.
+/// @brief Take the oldest task there, as a thief does. @return false = there is none, or others were quicker
 bool ws_place_take(ws_tasks_t *tasks, uint32_t place, ws_task_t *task);
 
 /// @return whether any place holds a task, or one is stuck in an inbox. Call after a seq_cst fence to decide
@@ -60,7 +62,8 @@ bool ws_work_visible(const ws_tasks_t *tasks);
 /// @return tasks in all places, and stuck in inboxes, about
 uint64_t ws_queued(const ws_tasks_t *tasks);
 
-/// @brief Give memory that queues do not need any more back to the kernel.
+/// @brief Give memory that queues do not need any more back to the kernel. Nothing happens unless
+/// tasks->loose is set; it is cleared.
 void ws_queues_trim(ws_tasks_t *tasks);
 
 #endif

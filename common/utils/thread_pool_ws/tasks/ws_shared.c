@@ -17,6 +17,7 @@ struct ws_shared_cell_s {
   uint32_t older, newer; ///< cells, NONE = there is none; newer of a free cell: the next free one
 };
 
+/// Take the queue's lock: spin for a moment, then sleep.
 static void lock_shared(ws_shared_t *shared)
 {
   for (uint32_t pauses = 0; pauses < LOCK_PAUSES; pauses++) {
@@ -30,7 +31,8 @@ static void lock_shared(ws_shared_t *shared)
 /// A cell, its places in the two indices, and its part of their hash tables.
 #define CELL_BYTES (sizeof(ws_shared_cell_t) + 2 * (sizeof(ws_link_t) + sizeof(uint32_t)))
 
-/// Have @p capacity cells. The holder of the lock. @return false = there is no memory
+/// Have @p capacity cells, more than before: tasks stay in theirs. The holder of the lock. @return false =
+/// there is no memory
 static bool resize(ws_shared_t *shared, uint32_t capacity)
 {
   const uint32_t before = ws_own_load(&shared->capacity);
@@ -124,7 +126,8 @@ void ws_shared_forget(ws_tasks_t *tasks, ws_wait_t *wait)
   }
 }
 
-/// Take the task of a cell. The holder of the lock.
+/// Take the task of a cell, which is vacant then. If a grown queue becomes empty, tasks->loose is set. The
+/// holder of the lock.
 static void take_at(ws_tasks_t *tasks, ws_shared_t *shared, uint32_t at, ws_task_t *task)
 {
   ws_shared_cell_t *cell = &shared->cell[at];
@@ -148,14 +151,15 @@ static void take_at(ws_tasks_t *tasks, ws_shared_t *shared, uint32_t at, ws_task
     ws_xchg_acq_rel(&tasks->loose, 1); // [edge TRIM_DUE acq_rel] the queue is empty
 }
 
-/// With a time limit a wait takes only what its own thread has pushed, or a thread that had no lane: maybe
-/// itself.
+/// @return whether a wait may take the task. With a time limit, and a queue, it takes only what its own
+/// thread has pushed, or a thread that had no lane: maybe itself
 static bool may_take(const ws_wait_t *wait, const ws_shared_cell_t *cell)
 {
   return !wait->is_timed || !wait->queue || !cell->pusher || cell->pusher == wait->queue;
 }
 
-/// @return the oldest cell with the group, or with a weak tag of it, that the wait may take
+/// @return the oldest cell with the group, or with @p weak a weak tag of it, that the wait may take; NONE.
+/// Begins behind those that it has passed over before (wait->passed), and notes what it passes over
 static uint32_t oldest_of(const ws_shared_t *shared, ws_wait_t *wait, ws_kind_t kind, bool weak)
 {
   uint32_t *passed = &wait->passed[kind][weak];
@@ -169,6 +173,7 @@ static uint32_t oldest_of(const ws_shared_t *shared, ws_wait_t *wait, ws_kind_t 
   return at;
 }
 
+/// @return the older of two cells; NONE = no cell
 static uint32_t older_of(const ws_shared_t *shared, uint32_t one, uint32_t other)
 {
   const bool takes_one =
@@ -176,7 +181,8 @@ static uint32_t older_of(const ws_shared_t *shared, uint32_t one, uint32_t other
   return takes_one ? one : other;
 }
 
-/// The holder of the lock. @return the oldest cell that the wait may take
+/// The holder of the lock. Notes the look (wait->looked). @return the oldest cell that the wait may take;
+/// NONE
 static uint32_t find_oldest(const ws_shared_t *shared, ws_wait_t *wait, ws_kind_t kind)
 {
   uint32_t at = ws_index_oldest(&shared->by_wait, (uintptr_t)wait);

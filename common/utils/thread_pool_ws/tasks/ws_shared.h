@@ -2,8 +2,8 @@
 /// @file ws_shared.h
 /// Life of a task, step 2 off the usual path: the queues that all threads of a pool share, one for each kind.
 /// That of WS_KIND_NORMAL, the overflow queue, has the tasks of threads without a lane, tasks that push
-/// themselves (ws_push.c), and what a worker's outermost wait moves out of its way (ws_dig.h). The others
-/// have the tasks of high priority, of low priority, and for each node.
+/// themselves (ws_push.c), and tasks of its group that a wait moves out of its thread's deque (ws_dig.h). The
+/// others have the tasks of high priority, of low priority, and for each node.
 ///
 /// Roles      Any thread pushes, any thread takes; oldest first. A thread that waits takes tasks of its group
 ///            from the middle, and those that it has pushed since the wait began.
@@ -25,7 +25,7 @@
 
 #include "ws_tasks.h"
 
-/// @brief Set up an empty queue of @p capacity tasks.
+/// @brief Set up an empty queue, whose bytes are 0, of @p capacity tasks.
 /// @param node  1 + the NUMA node on which its memory lies; 0 = that of the thread that pushes first
 /// @param reserve  map the memory now, and not at the first push. @return false = there is none
 /// @threads  the creator
@@ -36,21 +36,22 @@ bool ws_shared_init(ws_shared_t *shared, uint32_t capacity, uint32_t node, bool 
 /// @return false = it is full, or there is no memory; it is not locked
 bool ws_shared_begin(ws_tasks_t *tasks, ws_kind_t kind, bool grow);
 
-/// @brief Make a task the newest of the queue, and unlock it.
+/// @brief End a push, after ws_shared_begin(): make a task the newest of the queue, and unlock it.
 /// @param pusher  the queue of the thread that pushes; NULL = it has none
 /// @param since  a wait of that thread (ws_wait_since), which may run the task; NULL = none
 void ws_shared_end(ws_tasks_t *tasks, ws_kind_t kind, const ws_task_t *task, const ws_queue_t *pusher,
                    ws_wait_t *since);
 
 /// @brief A wait ends since which its thread has pushed tasks: what is left of them was pushed since the one
-/// around it began, too. @threads  that of the wait
+/// around it began, too. If there is none, they belong to no wait. @threads  that of the wait
 void ws_shared_forget(ws_tasks_t *tasks, ws_wait_t *wait);
 
 /// @brief Take the oldest task of a kind. @param wait  not NULL: the oldest that this wait may run, wherever
 /// it lies. @return false = there is none, or, for a wait, nothing was pushed since its last look found none
 bool ws_shared_take(ws_tasks_t *tasks, ws_kind_t kind, ws_wait_t *wait, ws_task_t *task);
 
-/// @brief Take all tasks of all kinds for which @p takes returns true.
+/// @brief Remove all tasks of all kinds for which @p takes returns true; it keeps them for the caller. It is
+/// called under the lock of the queue, from the oldest task of each to the newest.
 void ws_shared_sift(ws_tasks_t *tasks, ws_wanted_t *takes, void *arg);
 
 /// @return whether a task of a kind is queued

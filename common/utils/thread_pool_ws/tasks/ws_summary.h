@@ -32,7 +32,7 @@ static inline void ws_summary_begin(const ws_tasks_t *tasks, ws_queue_t *queue)
                                             .state = WS_SUMMARY_CLEAR};
 }
 
-/// @brief Before a push of normal tasks.
+/// @brief Before a push of normal tasks: set the queue's bit, if it has one.
 /// @threads  the queue's owner
 static inline void ws_summary_note(ws_queue_t *queue)
 {
@@ -43,7 +43,7 @@ static inline void ws_summary_note(ws_queue_t *queue)
   ws_or_acq_rel(queue->summary_bit.word, ws_summary_mask(queue));
 }
 
-/// @brief The owner is about to search elsewhere.
+/// @brief The owner is about to search elsewhere: clear the queue's bit if the queue is empty.
 /// @threads  the queue's owner
 static inline void ws_summary_rest(ws_queue_t *queue)
 {
@@ -68,7 +68,8 @@ static inline bool ws_summary_has(const ws_tasks_t *tasks, uint32_t worker)
   return tasks->summaries == 0 || (ws_summary_from(tasks, worker) & 1);
 }
 
-/// @return the first queue from @p from on that may hold normal tasks: a worker's, or the first lane
+/// @return the first queue from @p from on that may hold normal tasks: a worker's, or the first lane; without
+/// summary words, or from the first lane on, @p from
 static inline uint32_t ws_summary_next(const ws_tasks_t *tasks, uint32_t from)
 {
   if (WS_LIKELY(tasks->summaries == 0) || from >= tasks->workers)

@@ -43,11 +43,11 @@ typedef struct ws_wait_s {
   const ws_group_t *group; ///< those that carry it
   bool weak; ///< or a weak tag of it
   bool is_event; ///< it is for an event, which tasks of the group lead to
-  bool is_timed; ///< it may end before its tasks: it takes none that another thread has pushed
+  bool is_timed; ///< it may end before its tasks: with a queue it takes none that another thread has pushed
   bool has_hidden; ///< set by a dig that hid other tasks for a moment: the caller calls ws_fill_slot()
   bool has_looked; ///< looked and passed are set
-  const ws_queue_t *queue; ///< of the thread, which pushed more of them; NULL = it has no lane
-  uint64_t base; ///< those in its deque from this index on (ws_dig.h)
+  const ws_queue_t *queue; ///< of its thread; NULL = it has none
+  uint64_t base; ///< those in its thread's deque from this index on (ws_dig.h)
   uint64_t searched_below; ///< none in its deque below this index carries the group
   uint32_t kinds; ///< bit k: its thread has pushed tasks of kind k since it began (ws_shared.h)
   struct ws_wait_s *outer; ///< the thread's wait around this one; NULL = none
@@ -94,7 +94,7 @@ typedef struct {
   ws_reserved_t reserved; ///< P lanes: workers that wait for the owner's next tasks
   uint32_t last; ///< P lanes: how many workers the owner reserved the last time, at most, in this burst
   uint32_t looked_at; ///< P lanes: worker whose inbox the owner looks at next
-  uint64_t stamp; ///< P of the owner's last fill of an inbox
+  uint64_t stamp; ///< P of the last inbox that the owner has filled or declined
 } ws_outbox_t;
 
 /// What a thread keeps about its steals (core/ws_steal.h).
@@ -102,7 +102,7 @@ typedef struct {
   uint32_t backoff_pauses; ///< P how long it waits at most before it steals
   uint32_t random; ///< P state of a sequence of numbers
   uint32_t victim; ///< P index of the queue that the last steal came from
-  ws_steal_memo_t memo; ///< P of that queue
+  ws_steal_memo_t memo; ///< P of the queue that it has looked at last
   uint64_t looked_ns; ///< P when the owner last looked whether that queue holds more
 } ws_thief_t;
 
@@ -144,9 +144,10 @@ typedef struct {
 /// The queue of one thread that pushes to a pool, worker or not, and what that thread does there.
 struct ws_queue_s {
   ws_deque_t deque;
-  /// O group of the task at the bottom of the owner's stack. Every task in the deque was pushed by that task
-  /// or its descendants: a thread that waits for this group may take them. NULL = the tasks have no root;
-  /// the address of ws_root_mixed (core/ws_run.h) = they have several.
+  /// O group of a task on the owner's stack, at the bottom or run by a wait. Every task in the deque was
+  /// pushed by that task or its descendants: a thread that waits for this group may take them. NULL = the
+  /// tasks have no root; the address of ws_root_mixed (core/ws_run.h) = they have several. Void if the deque
+  /// is empty.
   alignas(WS_SPACING) ws_aptr_t root;
   ws_au64_t owner; ///< S lanes: id of the thread that owns it (ws_process_enroll), 0 = free. Workers: 0
   alignas(WS_SPACING) ws_counters_t count;
@@ -174,7 +175,8 @@ enum { WS_INBOX_AWAY, WS_INBOX_WAITING, WS_INBOX_FULL, WS_INBOX_KEPT, WS_INBOX_T
 
 /// A task that a thread outside, or a dispatcher, hands to a worker that waits.
 typedef struct {
-  ws_au64_t state; ///< S WS_INBOX_* in the low bits; above them, which fill of which thread was the last
+  /// S WS_INBOX_* in the low bits; above them, the queue and the stamp of the last fill or decline
+  ws_au64_t state;
   ws_aptr_t group; ///< S of the task: readable without taking the task
   ws_task_t task; ///< plain: owned by the thread that has reserved it, or has moved the state last
   ws_au32_t gone; ///< O 1 = the worker does not wait any more for the thread that has reserved it
@@ -246,11 +248,12 @@ static inline bool ws_group_counts(const ws_group_t *group)
   return group && !((uintptr_t)group & 1);
 }
 
-/// @brief Have the last completion wake sleepers. @return whether units are left
+/// @brief Have the last completion wake threads and fibers that sleep. @return whether units are left: if
+/// not, no wake comes
 WS_FOR_FIBERS bool ws_group_announce(ws_group_t *group);
 
 /// @brief Sleep until the group is done, at most until @p until_ns (CLOCK_MONOTONIC; 0 = no limit). Neither
-/// helps nor spins.
+/// helps nor spins. If the limit has passed, ws_group_done() has the result.
 void ws_group_sleep(ws_group_t *group, uint64_t until_ns);
 
 _Static_assert(sizeof(ws_cell_t) == 32, "two cells a line");

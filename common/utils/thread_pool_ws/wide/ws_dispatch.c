@@ -55,6 +55,7 @@ static bool is_dispatched(const ws_queue_t *lane)
 }
 
 /// @param at  in and out: the domain to look at first
+/// @return up to @p most workers that wait, of one domain; no bits = none waits
 static ws_reserved_t reserve_workers(struct ws_pool_s *pool, uint32_t most, uint32_t *at)
 {
   ws_reserved_t reserved = {0};
@@ -81,8 +82,8 @@ static uint32_t take_some(ws_here_t here, ws_queue_t *lane, uint32_t most, ws_ta
   return taken;
 }
 
-/// Hand tasks to workers that wait. @return whether the caller has a task: a worker did not wait any more. If
-/// there were several, the others are in the caller's own queue
+/// Hand tasks to the reserved workers, and decline the rest of these. @return whether the caller has a task:
+/// a worker did not wait any more. If there were several, the others' tasks are in the caller's own queue
 static bool hand_out(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, ws_reserved_t *reserved,
                      ws_task_t *task)
 {
@@ -107,13 +108,14 @@ static bool hand_out(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, w
   return kept > 0;
 }
 
-/// @return whether others may have to come first: tasks of high priority, or one that is stuck
+/// @return whether other tasks may have to come first: in a pool-wide queue, or stuck in an inbox
 static bool must_stop(const struct ws_pool_s *pool)
 {
   return ws_shared_count(&pool->tasks) > 0 || ws_hint_load(&pool->tasks.stuck) > 0;
 }
 
-/// @return how many tasks of the lane its dispatcher wants to hand out next; the last one is its own
+/// @return how many tasks of the lane its dispatcher wants to hand out next; the lane's last one is its own
+/// @param left  as many at most
 static uint32_t wanted(const ws_queue_t *lane, uint32_t left)
 {
   const uint64_t size = ws_deque_size(&lane->deque);
@@ -121,6 +123,8 @@ static uint32_t wanted(const ws_queue_t *lane, uint32_t left)
   return size == 0 ? 0 : size <= most ? (uint32_t)size - 1 : most;
 }
 
+/// Hand out tasks of a lane as long as workers wait, HANDED_MAX at most, then take one for the caller, its
+/// dispatcher. @return false = none was left, or others were quicker
 static bool dispatch(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, ws_task_t *task)
 {
   uint32_t at = ws_wide_domain(here.worker), left = HANDED_MAX;
@@ -140,7 +144,8 @@ static bool dispatch(struct ws_pool_s *pool, ws_here_t here, ws_queue_t *lane, w
   return ws_deque_steal_one(&lane->deque, &here.queue->thief.memo, task);
 }
 
-/// The caller waits in its domain. @return whether a dispatcher has handed over a task
+/// The caller waits in its domain until @p until_ns, or until @p lane has no dispatcher or one has no task
+/// for the caller. @return whether a dispatcher, of any lane, has handed over a task
 static bool await_dispatcher(struct ws_pool_s *pool, ws_worker_t *worker, const ws_queue_t *lane,
                              uint64_t until_ns, ws_task_t *task)
 {
@@ -168,7 +173,8 @@ static void forget(struct ws_pool_s *pool, uint32_t lane)
     ws_hint_store(dispatching, 0);
 }
 
-/// Take a task of the lane, as its dispatcher or from one.
+/// Take a task of the lane, from a dispatcher, or as its dispatcher: after WAIT_NS_MAX beside another one.
+/// @return false = the lane is empty, or others were quicker
 static bool take_of_lane(const ws_search_t *search, uint32_t index, ws_task_t *task)
 {
   struct ws_pool_s *pool = search->pool;
@@ -191,6 +197,9 @@ static bool take_of_lane(const ws_search_t *search, uint32_t index, ws_task_t *t
   return got;
 }
 
+/// Try to take a task of lane @p index of the pool. The caller is not idle any more then, and if it finds
+/// none, what is due is completed. @return false = it has found none, or has not tried: the lane seems empty,
+/// or the caller's inbox is not AWAY
 static bool serve(ws_search_t *search, uint32_t index, ws_task_t *task)
 {
   ws_worker_t *worker = search->here.worker;

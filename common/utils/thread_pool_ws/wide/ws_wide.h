@@ -31,8 +31,9 @@ uint32_t ws_wide_domain(const struct ws_worker_s *worker);
 
 // Dispatcher.
 
-/// @brief The calling worker has no task of its own: take one of a lane, as its dispatcher or from one.
-/// Meanwhile the tasks that the caller has run are completed, and it is not idle any more.
+/// @brief The calling worker has no task of its own: take one of a lane, as its dispatcher or from one. As
+/// soon as it tries a lane it is not idle any more; if it waits long or finds none, what it has run is
+/// completed.
 /// @return false = no lane seems to hold one, or the search is to look elsewhere first, or has no worker, or
 /// the pool has no domains
 /// @threads  the worker, in no task, or a thread that is not a worker
