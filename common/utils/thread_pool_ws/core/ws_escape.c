@@ -19,8 +19,10 @@ _Unwind_Reason_Code ws_escape_personality(int version, _Unwind_Action actions, _
   (void)context;
   const ws_task_t *task = ws_self()->task;
   const bool thrown = actions & _UA_SEARCH_PHASE; // else pthread_exit(), or the thread is cancelled
-  if (!thrown && !task && ws_self()->may_end)
+  if (!thrown && !task && ws_self()->may_end) {
+    ws_self()->may_end = false; // not a loop or a scan that calls this wait
     return _URC_CONTINUE_UNWIND;
+  }
   char name[96] = "";
   if (task)
     snprintf(name, sizeof(name), "a task (function %p, argument %p), or ", (void *)(uintptr_t)task->func,

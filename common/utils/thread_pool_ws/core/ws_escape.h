@@ -8,8 +8,8 @@
 ///                the throw. For the end of the thread it calls it when the frames of the task are gone.
 /// Cancellation   A thread that runs tasks has it disabled: a worker for its life, another thread for its
 ///                wait, its stop, its loop, its cancel that waits, or a push that runs a task. A request acts
-///                after that, or in the sleep of a wait for an event, outside tasks: there, and only there, a
-///                thread may end.
+///                after that, or in the sleep of a wait for an event, outside tasks and other such calls:
+///                there, and only there, a thread may end.
 /// Others         So it is with each call that runs functions of the program while what other threads use
 ///                lies on its stack: waits, loops, scans. ws_must_return() calls one such function.
 #ifndef WS_ESCAPE_H

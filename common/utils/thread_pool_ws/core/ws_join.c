@@ -291,7 +291,7 @@ __attribute__((always_inline)) static inline void help_until(struct ws_pool_s *p
 }
 
 /// Wait for a goal in any thread, or fiber, and note that in the trace.
-/// @param pool  NULL = that of the task that the caller runs, if it runs one
+/// @param pool  NULL = the one in which the caller runs a task, waits, or is a worker, if there is one
 __attribute__((always_inline)) static inline void wait_for(struct ws_pool_s *pool, const goal_t *goal)
 {
   const char *call = name_of(goal);
@@ -299,7 +299,7 @@ __attribute__((always_inline)) static inline void wait_for(struct ws_pool_s *poo
   if (!pool && ws_self()->runs_in && !ws_is_lost(ws_self()->runs_in))
     pool = ws_self()->runs_in; // the thread may be the only one that can help
   ws_traced_join(pool, goal->tag, false);
-  if (goal->event || !is_reached(goal)) { // an event's function is called in the wait only
+  if (goal->event || !is_reached(goal)) { // an event's ready(): only where nothing escapes (help_until())
     const ws_hooks_t *hooks = ws_process_hooks();
     if (hooks && has_waited_in_fiber(hooks, pool, goal))
       return;

@@ -69,8 +69,9 @@ static bool seek(const ws_tasks_t *tasks, ws_queue_t *own)
   return false;
 }
 
-/// Take the oldest task of the place whose turn it is, which passes to the next place. Another thread may
-/// have taken the task that was seen there: then the next one is taken, if there is one.
+/// Take the oldest task of the place whose turn it is; the next turn is the next place's. Others may be
+/// quicker: then the next task of this place is taken. @return false = none is left there, or others were
+/// quicker each time
 static bool take_from_place(const ws_search_t *search, ws_task_t *task)
 {
   struct ws_pool_s *pool = search->pool;

@@ -57,7 +57,7 @@ void ws_round_begin(ws_queue_t *queue);
 //         a tick at most. The own queue has its turn, too: the next search is a further tick then, so the
 //         others do not wait longer. A task that is stuck in an inbox goes before all.
 // Bound   Of P places at most H hold tasks. The oldest task of each is taken at the latest after
-//         61 x (H + P / 8 + 1) searches of any one thread. P is workers + lanes in use + 3 + nodes. A pool
+//         61 x (H + P / 8 + 1) searches of any one thread. P is workers + lanes ever used + 3 + nodes. A pool
 //         without several nodes has none of them. Each task that is stuck then takes 61 searches more.
 
 /// @brief Take a task that is stuck in an inbox (ws_inbox.h).

@@ -125,7 +125,7 @@ bool ws_steal(ws_search_t *search, ws_task_t *task)
     return true;
   if (steal_elsewhere(pool, here, task))
     return true;
-  if (ws_shared_count(&pool->tasks) == 0) // else these, which come after, would wait for each look
+  if (ws_shared_count(&pool->tasks) == 0) // else pool-wide tasks, which the search comes to next, would wait
     ws_make_no_haste(pool, own);
   return steal_from(pool, here, last, task);
 }

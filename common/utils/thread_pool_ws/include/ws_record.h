@@ -84,7 +84,8 @@ ws_pool_t *ws_pool_if_inside(ws_pool_t *pool);
 void ws_must_return(void (*func)(void *arg), void *arg, const ws_task_t *as);
 
 /// A step: what is called once when something is ready, such as the continuation of a future. Steps that make
-/// each other ready run in turn: however many they are, the stack does not grow with them.
+/// each other ready run in turn: however many they are, the stack does not grow with them, unless
+/// they wait: a wait calls the next ones first.
 typedef struct ws_step_s {
   void (*call)(struct ws_step_s *self); ///< it must return; it may free the step
   struct ws_step_s *next; ///< the library's

@@ -37,11 +37,11 @@ typedef struct {
   size_t bytes;
   const void *neutral; ///< where a piece's result begins; NULL = all bytes 0
   /// Target elements per piece. A piece gets between grain / 2 and grain elements. 0 (default) = chosen from
-  /// the time that elements take: a piece takes 10 us or more, or is one element, and each thread gets up to
-  /// 32 pieces if the range has them. At first each thread gets one piece. It times the first elements, and
-  /// divides the rest if that is long. So 12 elements of 6 us are 12 pieces, and short elements cost fewer
-  /// than two pushes for each thread. With 0 the pieces differ from call to call, and so do the last digits
-  /// of a floating-point sum.
+  /// the time that elements take: a piece takes about 10 us or more, or is one element, and each thread gets
+  /// about 32 pieces at most, if the range has them. At first each thread gets one piece. It times the first
+  /// elements, and divides the rest if that is long. So 12 elements of 6 us are 12 pieces, and short elements
+  /// cost fewer than two pushes for each thread. With 0 the pieces differ from call to call, and so do the
+  /// last digits of a floating-point sum.
   uint64_t grain;
   /// Called before a part of the range is divided, by several threads at once. true: the part is not divided
   /// any more, and piece is called for all of it. So a reduction whose result is not needed any more ends

@@ -141,9 +141,11 @@ typedef struct {
 } ws_confine_t;
 /// Take a CPU from those that thread @p tid (0 = the caller) may use now, and give back the one that was
 /// taken before. If the thread runs there, the kernel moves it at once.
-/// @param beside  tid of a thread of the process that is never confined; 0 = none is known
-/// @return false = the CPU is not taken: the thread has no other, is never confined, or was given other
-///         CPUs from elsewhere while it was confined; another call for it is under way; the system refuses
+/// @param beside  tid of a thread of the process that is never confined: its CPUs show whether all threads
+///                were given others from elsewhere. Only the first is used; 0 = none is known
+/// @return false = the CPU is not taken, and one taken before is not given back: the thread has no other, is
+///         never confined, or was given other CPUs from elsewhere while it was confined; another call for it
+///         is under way; the system refuses
 /// @threads  the thread itself; while it sleeps, the one that will wake it
 bool ws_os_confine(ws_confine_t *confine, int32_t tid, int32_t beside, uint32_t cpu);
 /// Undo ws_os_confine() for thread @p tid (0 = the caller), unless its affinity was changed from elsewhere

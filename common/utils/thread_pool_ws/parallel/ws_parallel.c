@@ -19,19 +19,20 @@
 #include "../pool/ws_process.h"
 #include "../pool/ws_steps.h"
 
-/// A piece takes at least this time: a push and a join cost about a hundredth of it.
+/// A piece that is not halved takes less than twice this time, unless there are enough of them: a push and a
+/// join cost about a hundredth of it.
 #define PIECE_NS_MIN 10000u
 /// Elements are timed in runs that double, until one has taken this time: shorter ones show the clock's cost.
 #define PROBE_NS (PIECE_NS_MIN / 5)
-/// Pieces that each thread gets at most: the last ones end at about the same time.
+/// Pieces of the finest grain for each thread, at least: the last ones end at about the same time.
 #define PIECES_PER_THREAD 32u
 
 typedef struct {
   ws_pool_t *pool;
   const ws_reduce_t *how;
   pthread_t caller; ///< 0 = a fiber, which may move from thread to thread
-  uint64_t finest; ///< elements of a piece, at least; 0 = the grain is given
-  ws_au64_t grain; ///< elements of a piece, at most: falls as pieces are timed
+  uint64_t finest; ///< the grain falls no further; 0 = it is given
+  ws_au64_t grain; ///< elements of a piece that is not halved, at most: falls as pieces are timed
   ws_au64_t run; ///< elements that are timed first
 } plan_t;
 
@@ -45,7 +46,7 @@ typedef struct ws_piece_s {
 typedef struct {
   plan_t *plan;
   uint64_t first, end;
-  bool done; ///< false after the join: an abort has skipped the task
+  bool done; ///< false after the join: it was not pushed, left to its pusher, or an abort has skipped it
   alignas(max_align_t) char result[WS_REDUCE_BYTES_MAX];
 } half_t;
 

@@ -36,7 +36,7 @@ typedef struct {
   uint32_t active_slots; ///< CPU slots that it has as a helper; not counted for a worker
   uint32_t blocking; ///< blocking sections that it is in
   bool observing; ///< it is inside an observer
-  bool may_end; ///< it was cancelled as it slept for an event: only there it may leave a wait
+  bool may_end; ///< its thread ends as it slept for an event: it may leave that wait, and no other frame
   uint32_t waits; ///< that have returned, those inside tasks apart; counted with tracing only
   const ws_task_t *task; ///< that it runs, the innermost; NULL = none
   /// Pool of that task, or of the wait or stop that it is in since, or a worker's own; NULL = there is none.

@@ -31,8 +31,8 @@ static void lock_shared(ws_shared_t *shared)
 /// A cell, its places in the two indices, and its part of their hash tables.
 #define CELL_BYTES (sizeof(ws_shared_cell_t) + 2 * (sizeof(ws_link_t) + sizeof(uint32_t)))
 
-/// Have @p capacity cells, more than before: tasks stay in theirs. The holder of the lock. @return false =
-/// there is no memory
+/// Have @p capacity cells, more than before: tasks stay in theirs. The holder of the lock, or the creator.
+/// @return false = there is no memory: nothing has changed
 static bool resize(ws_shared_t *shared, uint32_t capacity)
 {
   const uint32_t before = ws_own_load(&shared->capacity);
@@ -42,7 +42,7 @@ static bool resize(ws_shared_t *shared, uint32_t capacity)
   if (shared->node > 0)
     ws_os_prefer_node(cells, capacity * CELL_BYTES, shared->node - 1);
   ws_link_t *links = (ws_link_t *)(void *)(cells + capacity);
-  uint32_t *buckets = (uint32_t *)(void *)(links + 2 * capacity);
+  uint32_t *buckets = (uint32_t *)(void *)(links + 2 * (size_t)capacity);
   ws_index_move(&shared->by_group, links, buckets, capacity, before);
   ws_index_move(&shared->by_wait, links + capacity, buckets + capacity, capacity, before);
   if (before > 0) {

@@ -290,7 +290,7 @@ static inline void ws_thief_forget(ws_queue_t *own)
   own->thief.backoff_pauses = 0;
 }
 
-/// @return number of queues in use; those below it can be read
+/// @return workers, and lanes ever used: queues below this number can be read
 static inline uint32_t ws_queue_count(const ws_tasks_t *tasks)
 {
   return ws_load_acquire(&tasks->queues); // [edge LANE_TABLE acquire] the queue's fields

@@ -5,6 +5,8 @@
 /// pool.
 #include "../../support/ws_death.h"
 
+#include "../../../include/ws_reduce.h"
+#include "../../../include/ws_scan.h"
 #include "../../../pool/ws_process.h"
 #include "../../../sleep/ws_sleep_state.h"
 
@@ -77,6 +79,40 @@ TEST_CASE(a_worker_is_not_cancelled)
 static bool never(void *unused)
 {
   return false;
+}
+
+static void await_and_end(void *unused, uint64_t first, uint64_t last, void *result)
+{
+  ws_pool_await(pool, ws_group_tag(&gate), &(ws_event_t){never, end_the_thread, NULL});
+}
+
+static void leave_a_loop(void)
+{
+  begin(1);
+  ws_reduce(pool, &(ws_reduce_t){.piece = await_and_end, .grain = 1}, 0, 2, NULL);
+}
+
+static void await_in_a_block(void *unused, void *memory, uint32_t block)
+{
+  await_and_end(NULL, 0, 0, NULL);
+}
+
+static void leave_a_scan(void)
+{
+  void *const memory[1] = {NULL};
+  pool = test_pool(1);
+  ws_pool_stop(pool, WS_STOP_ABORT); // so that the caller scans
+  ws_scan(pool, &(ws_scan_t){.scan = await_in_a_block, .block = memory, .count = 1});
+}
+
+/// The end of the thread may pass the wait for the event, and nothing outside of it.
+TEST_CASE(a_wait_for_an_event_in_a_loop_or_scan_does_not_end_the_thread)
+{
+#if (!defined(__x86_64__) && !defined(__aarch64__)) || !defined(__GLIBC__)
+  return;
+#endif
+  CU_ASSERT_TRUE(dies_with(leave_a_loop, "a function that the pool called ended its thread"));
+  CU_ASSERT_TRUE(dies_with(leave_a_scan, "a function that the pool called ended its thread"));
 }
 
 static void sleep_until_cancelled(void *unused)
