@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+import contextlib
+import io
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from labs.kind import Kind, Machine
+
+PASSED = "TEST 0 one\nRESULT 0 0 1.5\nTEST 1 two\nRESULT 1 77 1.6\n"
+BROKEN = "TEST 0 one\nKernel panic\n"
+BOOTS = (
+    (("tcg", PASSED), "passed skipped"),
+    (("tcg", BROKEN), "FAILED NOT BEGUN"),  # by the test: not once more
+    (("tcg", "Kernel panic\n", PASSED), "passed skipped"),
+    (("tcg", "Kernel panic\n", "Kernel panic\n"), "NOT BEGUN NOT BEGUN"),
+    (("kvm", BROKEN, PASSED), "passed skipped"),
+)
+
+
+class LabTest(unittest.TestCase):
+    def test_a_machine_that_does_not_boot_is_booted_once_more(self) -> None:
+        for (accelerator, *said), expected in BOOTS:
+            kind = Kind("kind", (), ())
+            kind.accelerator = accelerator
+            with mock.patch.object(kind, "boot", side_effect=said) as boot:
+                with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+                    found = kind.run_machine(Machine("machine", ("one", "two")), Path())
+            self.assertEqual(" ".join(one.result for one in found), expected)
+            self.assertEqual(boot.call_count, len(said))
