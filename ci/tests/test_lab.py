@@ -23,8 +23,11 @@ class LabTest(unittest.TestCase):
         for (accelerator, *said), expected in BOOTS:
             kind = Kind("kind", (), ())
             kind.accelerator = accelerator
-            with mock.patch.object(kind, "boot", side_effect=said) as boot:
-                with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-                    found = kind.run_machine(Machine("machine", ("one", "two")), Path())
+            with (
+                mock.patch.object(kind, "boot", side_effect=said) as boot,
+                contextlib.redirect_stdout(io.StringIO()),
+                contextlib.redirect_stderr(io.StringIO()),
+            ):
+                found = kind.run_machine(Machine("machine", ("one", "two")), Path())
             self.assertEqual(" ".join(one.result for one in found), expected)
             self.assertEqual(boot.call_count, len(said))
