@@ -8,7 +8,6 @@
 
 #include "sim_bursts.h"
 #include "sim_libc.h"
-#include "sim_memory.h"
 #include "sim_random.h"
 #include "sim_seam_points.h"
 
@@ -23,9 +22,7 @@ static const struct {
 
 static sim_bursts_t wanted = {
     .pool = &bench_backend_ws, .workers = 1, .producers = 1, .bursts = 400, .warm = 800};
-static uint32_t profile;
 static uint64_t seed = 1;
-static double ahead_ns = -1; ///< < 0: a quarter of what a line takes
 
 static bool read_pool(const char *name)
 {
@@ -94,9 +91,7 @@ static const sim_word_t options[] = {{"pool", SIM_WORD_CALL, NULL, read_pool},
                                      {"quota_later", SIM_WORD_NUMBER, &wanted.quota_later, NULL},
                                      {"noise_us", SIM_WORD_NUMBER, &wanted.noise_us, NULL},
                                      {"poll", SIM_WORD_FLAG, &wanted.poll, NULL},
-                                     {"ahead_ns", SIM_WORD_NUMBER, &ahead_ns, NULL},
                                      {"seed", SIM_WORD_SEED, &seed, NULL},
-                                     {"profile", SIM_WORD_COUNT, &profile, NULL},
                                      {0}};
 
 static int compare(const void *a, const void *b)
@@ -197,15 +192,11 @@ int main(int argc, char **argv)
     return 2;
   sim_random_seed(seed);
   wanted.arrivals.seed = seed;
-  sim_ahead_ps = sim_ps(ahead_ns >= 0 ? ahead_ns : sim_machine.llc_ns / 4);
-  if (profile > 0)
-    sim_profile_begin();
+  sim_ahead_ps = sim_ps(sim_machine.llc_ns / 4);
   if (!sim_bursts_run(&wanted, &series)) {
     fprintf(stderr, "ws_sim_time: it did not end within a minute of virtual time\n");
     return 1;
   }
   print_series(&series);
-  if (profile > 0)
-    sim_profile_print(profile, wanted.bursts + wanted.warm);
   return 0;
 }
