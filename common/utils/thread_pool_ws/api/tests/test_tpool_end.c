@@ -285,18 +285,13 @@ static void run_again(void *again_arg)
   tpool_try_add(again->pool, run_again, again);
 }
 
-static bool has_run(void *again)
-{
-  return test_value(&((again_t *)again)->runs) > 0;
-}
-
 /// A job may begin the shutdown, which refuses its further adds; so does a destroy, and ends.
 TEST_CASE(jobs_that_add_are_refused)
 {
   for (uint32_t shuts = 0; shuts <= 1; shuts++) {
     again_t again = {.pool = tpool_create(2, 3), .shuts = shuts, .result = {1}};
     CU_ASSERT_EQUAL(tpool_add(again.pool, run_again, &again), 0);
-    CU_ASSERT(test_until(has_run, &again));
+    CU_ASSERT(test_until_count(&again.runs, 1));
     if (shuts) {
       CU_ASSERT_EQUAL(tpool_wait(again.pool), 0);
       CU_ASSERT_EQUAL(test_value(&again.runs), 100);

@@ -42,11 +42,6 @@ static void count_run(void *scene)
   test_count_task(&(*(scene_t **)scene)->runs);
 }
 
-static bool two_ended(void *scene)
-{
-  return test_value(&((scene_t *)scene)->ended) == 2;
-}
-
 static void expect_inline(scene_t *scene)
 {
   const uint64_t before = test_value(&scene->runs);
@@ -81,7 +76,7 @@ CONTRACT_CASE(abort_of_a_busy_pool)
   if (contract_ours_only("the host's own cancels the thread of a running job")) {
     CU_ASSERT_EQUAL(ended, 2 + 21); // threads, and elements that were queued
     CU_ASSERT_EQUAL(abortTpool(scene->pool), 0);
-    CU_ASSERT_TRUE(test_until(two_ended, scene));
+    CU_ASSERT_TRUE(test_until_count(&scene->ended, 2));
   }
   test_sleep_ms(50); // a job that runs all the same does so meanwhile, a result comes
   CU_ASSERT_EQUAL(test_value(&scene->runs), 0);
@@ -102,11 +97,6 @@ CONTRACT_CASE(abort_of_idle_and_inline_pools)
 }
 
 enum { WAITERS = 4 };
-
-static bool all_wait(void *scene)
-{
-  return test_value(&((scene_t *)scene)->runs) == WAITERS;
-}
 
 static void note_null(scene_t *scene, const notifiedFIFO_elt_t *elt)
 {
@@ -130,11 +120,6 @@ static void *wait_for_result(void *scene_arg)
   return NULL;
 }
 
-static bool all_ended(void *scene)
-{
-  return test_value(&((scene_t *)scene)->ended) == WAITERS;
-}
-
 /// As the host shuts down: the pool first, then the queues. The abort does not wait for jobs that wait. Jobs
 /// that wait, and threads that wait for results, are released by the abort of their queue.
 CONTRACT_CASE(abort_leaves_those_that_wait_to_the_abort_of_their_queue)
@@ -149,14 +134,14 @@ CONTRACT_CASE(abort_leaves_those_that_wait_to_the_abort_of_their_queue)
   }
   for (int i = jobs ? 2 : 0; i < WAITERS; i++)
     test_spawn(&threads, wait_for_result, scene);
-  CU_ASSERT_TRUE_FATAL(test_until(all_wait, scene));
+  CU_ASSERT_TRUE_FATAL(test_until_count(&scene->runs, WAITERS));
   abortTpool(scene->pool);
   test_sleep_ms(20);
   CU_ASSERT_EQUAL(test_value(&scene->ended), 0);
   abortNotifiedFIFO(&scene->feed);
   abortNotifiedFIFO(&scene->response);
   test_join(&threads);
-  CU_ASSERT_TRUE(test_until(all_ended, scene));
+  CU_ASSERT_TRUE(test_until_count(&scene->ended, WAITERS));
   CU_ASSERT_EQUAL(test_value(&scene->got_null), WAITERS);
 }
 

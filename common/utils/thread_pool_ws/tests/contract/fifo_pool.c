@@ -22,11 +22,6 @@ static notifiedFIFO_elt_t *new_job(uint64_t key, notifiedFIFO_t *response, ws_au
   return elt;
 }
 
-static bool has_run(void *runs)
-{
-  return test_value(runs) == 101;
-}
-
 /// Inline, or by workers. The leak checker counts the deleted ones; the caller's own element is as it was.
 CONTRACT_CASE(without_response_the_element_is_deleted_after_it_ran)
 {
@@ -39,7 +34,7 @@ CONTRACT_CASE(without_response_the_element_is_deleted_after_it_ran)
     for (uint32_t i = 0; i < 100; i++)
       pushTpool(pool, new_job(i, NULL, &runs));
     pushTpool(pool, &mine);
-    CU_ASSERT_TRUE(test_until(has_run, &runs));
+    CU_ASSERT_TRUE(test_until_count(&runs, 101));
     CU_ASSERT_TRUE(mine.key == 42 && (workers > 0 || payload.value == 1)); // the count orders nothing
     contract_end(pool);
   }

@@ -111,11 +111,6 @@ static void *pull_nothing(void *waiters_arg)
   return NULL;
 }
 
-static bool all_wait(void *waiters)
-{
-  return test_value(&((waiters_t *)waiters)->waiting) == 4;
-}
-
 CONTRACT_CASE(queue_abort_wakes_all_waiters)
 {
   for (uint32_t round = 0; round < 20; round++) {
@@ -125,7 +120,7 @@ CONTRACT_CASE(queue_abort_wakes_all_waiters)
     for (uint32_t i = 0; i < 4; i++)
       test_spawn(&threads, pull_nothing, &waiters);
     if (round % 2)
-      CU_ASSERT_TRUE(test_until(all_wait, &waiters));
+      CU_ASSERT_TRUE(test_until_count(&waiters.waiting, 4));
     abortNotifiedFIFO(&waiters.fifo);
     test_join(&threads);
     CU_ASSERT_EQUAL(test_value(&waiters.without), 4);
@@ -170,11 +165,6 @@ static void *consume(void *crowd_arg)
   return NULL;
 }
 
-static bool all_pulled(void *crowd)
-{
-  return test_value(&((crowd_t *)crowd)->pulled) == PRODUCERS * EACH;
-}
-
 CONTRACT_CASE(queue_between_several_threads)
 {
   for (uint32_t consumers = 1; consumers <= 3; consumers += 2) {
@@ -184,7 +174,7 @@ CONTRACT_CASE(queue_between_several_threads)
     for (uint32_t i = 0; i < consumers; i++)
       test_spawn(&consuming, consume, &crowd);
     test_in_threads(PRODUCERS, produce, &crowd);
-    CU_ASSERT_TRUE(test_until(all_pulled, &crowd));
+    CU_ASSERT_TRUE(test_until_count(&crowd.pulled, PRODUCERS * EACH));
     abortNotifiedFIFO(&crowd.fifo);
     test_join(&consuming);
     CU_ASSERT_EQUAL(test_value(&crowd.sum), UINT64_C(1) * PRODUCERS * EACH * (EACH + 1) / 2);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file nested.c
-/// Every shape: jobs that push jobs and wait for them, and jobs that block on what other jobs feed.
-/// Trees of jobs, also of two pools: explore.
+/// Every shape: jobs that block on what other jobs feed, which may push jobs and wait for them.
+/// Trees of jobs, also of two pools, and batches between a push and its wait: explore.
 
 #include "contract.h"
 
@@ -26,49 +26,13 @@ static void leaf(void *slot)
   test_count_task(&((slot_t *)slot)->ended);
 }
 
-static void push_leaves(batch_t *batch, slot_t *slot, uint32_t count)
-{
-  batch_begin(batch, count);
-  for (uint32_t i = 0; i < count; i++)
-    batch_push(batch, slot->pool, leaf, slot);
-}
-
 static void run_leaves(slot_t *slot, uint32_t count)
 {
   batch_t batch;
-  push_leaves(&batch, slot, count);
+  batch_begin(&batch, count);
+  for (uint32_t i = 0; i < count; i++)
+    batch_push(&batch, slot->pool, leaf, slot);
   batch_end(&batch, slot->pool);
-}
-
-/// As a job that runs its last part itself, and that one has jobs of its own.
-static void wait_between_push_and_wait(void *slot)
-{
-  batch_t batch;
-  push_leaves(&batch, slot, 2);
-#if CONTRACT_TASKS
-  batch_t done; // a join that finds all done: its caller has run the only part itself
-  batch_begin(&done, 1);
-  batch_complete(&done, 1);
-  batch_end(&done, ((slot_t *)slot)->pool);
-#endif
-  run_leaves(slot, 1);
-  run_leaves(slot, 2);
-  batch_end(&batch, ((slot_t *)slot)->pool);
-}
-
-CONTRACT_CASE(nested_wait_between_push_and_wait)
-{
-  if (!can_run(HELPS))
-    return;
-  slot_t slot = {.pool = contract_pool(1)};
-  for (uint32_t round = 1; round <= 20; round++) {
-    batch_t batch;
-    batch_begin(&batch, 1);
-    batch_push(&batch, slot.pool, wait_between_push_and_wait, &slot);
-    batch_end(&batch, slot.pool);
-    CU_ASSERT_EQUAL(test_value(&slot.ended), 5 * round);
-  }
-  contract_end(slot.pool);
 }
 
 static void consumer(void *slot_arg)

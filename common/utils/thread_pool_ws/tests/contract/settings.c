@@ -68,19 +68,13 @@ static const struct {
   } said[3];
 } rows[] = {
     {"work", "-1,-1", "", {{1, "spin auto (at most 10 % of a core each)\n"}}},
-    {"work", "SPIN=Auto,-1,-1,spin_cpu_max=5", "", {{1, "spin auto (at most 5 % of a core each)\n"}}},
     {"work",
      "-1,-1,spin=soon",
      "",
      {{1, "parameters \"-1,-1,spin=soon\": entry 3 \"spin=soon\": invalid"}, {1, "spin off\n"}}},
-    {"work",
-     "-1,spin_cpu_max=lots,-1",
-     "",
-     {{1, "entry 2 \"spin_cpu_max=lots\": invalid"}, {1, "spin off\n"}}},
     // An entry takes precedence over the environment. An error of the environment is said once for all pools,
     // one of a list for each.
     {"work", "-1,-1", "TPOOL_WS_SPIN=fixed:33", {{1, "spin fixed 33 us\n"}}},
-    {"work", "-1,-1", "TPOOL_WS_SPIN=hot", {{1, "spin hot: workers busy-poll\n"}}},
     {"work", "-1,-1,spin=off", "TPOOL_WS_SPIN=fixed:33", {{1, "spin off\n"}}},
     {"work_twice", "-1,-1", "TPOOL_WS_SPIN=whenever", {{1, "TPOOL_WS_SPIN=\"whenever\""}, {2, "spin off\n"}}},
     {"work_twice", "-1,-1", "TPOOL_WS_NOTHING=1", {{1, "TPOOL_WS_NOTHING"}}},

@@ -192,52 +192,6 @@ TEST_CASE(a_scan_of_all_nodes)
     munmap(block[i], BLOCK_BYTES);
 }
 
-/// What a program keeps of a block: the node whose thread has written it first.
-typedef struct {
-  char *data;
-  int32_t node;
-} region_t;
-
-/// @return where the kernel has the page, asked in another way than ws_node_of() asks
-static int32_t node_of_page(const void *address)
-{
-  enum { NODE = 1, OF_ADDRESS = 2 }; // MPOL_F_NODE, MPOL_F_ADDR of the kernel
-  int node = -1;
-  return syscall(SYS_get_mempolicy, &node, NULL, 0, address, NODE | OF_ADDRESS) == 0 ? node : -1;
-}
-
-static void check_region(const region_t *region)
-{
-  for (size_t at = 0; at < BLOCK_BYTES; at += ws_os_page_bytes()) {
-    check_node("the data, by its metadata", region->data + at, region->node);
-    CU_ASSERT_EQUAL(node_of_page(region->data + at), region->node);
-  }
-}
-
-/// Before all of it is scanned and afterwards: a pool moves no data.
-TEST_CASE(data_lies_on_the_node_that_its_metadata_names)
-{
-  static region_t region[WORKERS_MAX];
-  static void *block[WORKERS_MAX];
-  for (uint32_t i = 0; i < workers; i++) {
-    CU_ASSERT_TRUE(use_cpu((uint32_t)core[i]));
-    region[i].data = mmap(NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    CU_ASSERT_PTR_NOT_EQUAL_FATAL(region[i].data, MAP_FAILED);
-    memset(region[i].data, 1, BLOCK_BYTES);
-    region[i].node = node_of_worker[i];
-    block[i] = region[i].data;
-    check_region(&region[i]);
-  }
-  use_all_cpus();
-  create();
-  CU_ASSERT_EQUAL(ws_scan(pool, &(ws_scan_t){.block = block, .count = workers, .scan = add_block}), 0);
-  test_destroy(pool);
-  for (uint32_t i = 0; i < workers; i++) {
-    check_region(&region[i]);
-    munmap(region[i].data, BLOCK_BYTES);
-  }
-}
-
 static void skip_unless_possible(void)
 {
   if (ws_os_node_count() >= 2)

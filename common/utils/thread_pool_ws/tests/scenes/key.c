@@ -13,8 +13,6 @@ SCENES("key",
    "let; wait g alone; settle; is ran a 0; is cancelled a 3; is ran other 5; is cancelled_tasks 3; "
    "is skipped_tasks 0\n"
    "push a in=g key=k; wait g; is ran a; cancel k = 0; cancel k wait = 0"},
-  {"a_wait_skips_too",
-   HELD THREE "cancel k = 3; wait g; is cancelled a 3"},
   {"keys_are_apart",
    HELD "push a key=k; push b 3 key=other; cancel k = 1; let; settle; is ran b 3; is cancelled a; "
    "is cancelled_tasks 1"},
@@ -80,11 +78,6 @@ SCENES("key",
    "simulated cpus=4; " HELD "push early key=k; times 16: cancel k\n"
    "waiter: cancel k wait = 1\n"
    "push late key=k high; thread waiter; sleep 5ms; let; join; is cancelled early; is cancelled late"},
-  {"cancels_and_starts_at_once",
-   "pool workers=2\n"
-   "pusher: times 300: push a key=k; push b key=k high; push c key=other low\n"
-   "canceller: times 200: cancel k\n"
-   "push a key=k; thread pusher; thread pusher; thread canceller; thread canceller; join; settle"},
   {"each_cancelled_task_is_returned_by_one_call",
    "pool workers=2\n"
    "pusher: times 150: push a key=k; push b key=k high; push c key=k low\n"

@@ -6,14 +6,6 @@
 
 // clang-format off
 SCENES("nested",
-  {"a_wait_takes_its_task_from_the_top_and_the_others_keep_their_order",
-   "pool workers=1 fifo=1; stand\n"
-   "push a; push b; push c; push d; push own in=g\n"
-   "wait g; forget; let; until ran d; is order a b c d"},
-  {"a_wait_takes_its_task_from_the_bottom_and_the_others_keep_their_order",
-   "pool workers=1 fifo=1; stand\n"
-   "push own in=g; push a; push b; push c; push d\n"
-   "wait g; forget; let; until ran d; is order a b c d"},
   {"a_thread_outside_finds_its_task_under_3000_others",
    "pool workers=1; stand; push z; push own in=g; push other 3000\n"
    "wait g; is ran own 1; is ran other 0; is ran z 0; let; settle; is ran other 3000"},

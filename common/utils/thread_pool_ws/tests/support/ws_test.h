@@ -170,6 +170,8 @@ void test_count_task(void *counter);
 /// A task: nothing.
 void test_empty_task(void *unused);
 uint64_t test_value(const ws_au64_t *counter);
+/// @brief Wait until the counter is at least @p least. @return false after the deadline
+bool test_until_count(const ws_au64_t *counter, uint64_t least);
 #endif
 
 /// Tasks that stand in a gate: each reports that it has begun, then waits until it is let go.

@@ -148,6 +148,17 @@ bool test_until(bool (*holds)(void *), void *arg)
   return true;
 }
 
+bool test_until_count(const ws_au64_t *counter, uint64_t least)
+{
+  test_patience_t patience = {0};
+  while (test_value(counter) < least) {
+    if (!test_is_patient(&patience))
+      return false;
+    test_sleep_ms(1);
+  }
+  return true;
+}
+
 void test_spawn(test_threads_t *threads, void *(*body)(void *), void *arg)
 {
   if (threads->count == TEST_THREADS_MAX

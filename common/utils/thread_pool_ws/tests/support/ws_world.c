@@ -56,7 +56,7 @@ static bool ws_process_awake_leave_seam(uint32_t limit)
 
 static bool ws_producer_on_cpu_seam(const struct ws_pool_s *seen, int32_t cpu)
 {
-  return world.producer_here || (world.comes_ns != 0 && world.now_ns >= world.comes_ns);
+  return world.producer_here;
 }
 
 void world_seams(void)

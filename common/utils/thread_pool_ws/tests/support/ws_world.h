@@ -24,7 +24,6 @@ typedef struct {
   uint64_t taken_ns; ///< the next iteration lasts so much longer: another thread has the CPU
   uint32_t offers; ///< times that it offered its CPU to threads of its priority
   bool producer_here;
-  uint64_t comes_ns; ///< the producer is here from then on; 0 = never
   uint64_t waking_ns; ///< how long a wake takes
   uint64_t late_ns; ///< sum: from a burst to its first instruction
   uint32_t rises; ///< timer wakes of the worker

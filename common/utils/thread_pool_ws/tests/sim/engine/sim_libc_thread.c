@@ -93,15 +93,6 @@ int sim_set_class(sim_thread_t *thread, int policy, const struct sched_param *pa
   return 0;
 }
 
-int __wrap_pthread_getschedparam(pthread_t id, int *policy, struct sched_param *param)
-{
-  const sim_thread_t *thread = thread_of(id);
-  sim_step(sim_ps(sim_machine.syscall_ns));
-  *policy = thread->class == SIM_REALTIME ? SCHED_RR : thread->class == SIM_BATCH ? SCHED_BATCH : SCHED_OTHER;
-  param->sched_priority = thread->priority;
-  return 0;
-}
-
 int __wrap_pthread_sigmask(int how, const sigset_t *set, sigset_t *before)
 {
   if (before)

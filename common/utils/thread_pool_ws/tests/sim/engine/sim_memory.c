@@ -29,17 +29,6 @@ static struct {
   size_t count, capacity; ///< capacity: 2^k
 } lines;
 
-typedef struct {
-  void *code;
-  sim_ps_t ps;
-  uint64_t times;
-} cost_t;
-
-static struct {
-  bool on;
-  cost_t cost[1024];
-} profile;
-
 static line_t *slot_of(uintptr_t address)
 {
   size_t at = (size_t)((address * UINT64_C(0x9E3779B97F4A7C15)) >> 20) & (lines.capacity - 1);
@@ -131,22 +120,9 @@ static sim_ps_t own(line_t *line)
   return ps;
 }
 
-static void note(void *code, sim_ps_t ps)
-{
-  if (!profile.on || ps == 0)
-    return;
-  size_t at = ((uintptr_t)code * UINT64_C(0x9E3779B97F4A7C15)) >> 54;
-  while (profile.cost[at].code && profile.cost[at].code != code)
-    at = (at + 1) % 1024;
-  profile.cost[at].code = code;
-  profile.cost[at].ps += ps;
-  profile.cost[at].times++;
-}
-
-static void step(sim_ps_t ps, void *code)
+static void step(sim_ps_t ps)
 {
   sim_points++;
-  note(code, ps);
   sim_step(ps + sim_ps(sim_machine.local_ns) + sim_fault_delay_ps());
 }
 
@@ -162,7 +138,7 @@ void sim_load(const volatile void *word)
   line->shared[cpu / 64] |= UINT64_C(1) << (cpu % 64);
   if (sim_self->fetched_ps > sim_self->now_ps + ps)
     ps = sim_self->fetched_ps - sim_self->now_ps;
-  step(ps, __builtin_return_address(0));
+  step(ps);
 }
 
 void sim_prefetch(const volatile void *word)
@@ -186,7 +162,7 @@ void sim_store(const volatile void *word)
   const sim_ps_t done_ps = sim_self->now_ps + own(line_of(word));
   if (sim_self->stored_ps < done_ps)
     sim_self->stored_ps = done_ps;
-  step(0, __builtin_return_address(0));
+  step(0);
 }
 
 static sim_ps_t drain(void)
@@ -199,41 +175,20 @@ void sim_modify(const volatile void *word)
   if (!sim_self)
     return;
   sim_charge(drain());
-  step(own(line_of(word)) + sim_ps(sim_machine.modify_ns), __builtin_return_address(0));
+  step(own(line_of(word)) + sim_ps(sim_machine.modify_ns));
 }
 
 void sim_fence(void)
 {
   if (!sim_self)
     return;
-  step(drain() + sim_ps(sim_machine.fence_ns), __builtin_return_address(0));
+  step(drain() + sim_ps(sim_machine.fence_ns));
 }
 
 void sim_pause(void)
 {
   if (sim_self)
-    step(sim_ps(sim_machine.pause_ns), __builtin_return_address(0));
-}
-
-void sim_profile_begin(void)
-{
-  memset(&profile, 0, sizeof(profile));
-  profile.on = true;
-}
-
-void sim_profile_print(uint32_t count, double runs)
-{
-  profile.on = false;
-  for (uint32_t i = 0; i < count; i++) {
-    cost_t *most = &profile.cost[0];
-    for (size_t at = 0; at < 1024; at++)
-      if (profile.cost[at].ps > most->ps)
-        most = &profile.cost[at];
-    if (most->ps == 0)
-      return;
-    printf("%p %.3f %.3f\n", most->code, (double)most->ps / 1e6 / runs, (double)most->times / runs);
-    most->ps = 0;
-  }
+    step(sim_ps(sim_machine.pause_ns));
 }
 
 // Counts of compare-and-swaps, by place in the code.

@@ -12,10 +12,4 @@
 /// on which addresses the host uses again.
 void sim_memory_forget(const void *memory, size_t bytes);
 
-/// Where the time went: times that an atomic operation of the code at an address took longer than a local
-/// one, summed. Off until sim_profile_begin(). Printed a line a place: address behind the operation, us a
-/// run, times a run.
-void sim_profile_begin(void);
-void sim_profile_print(uint32_t lines, double runs);
-
 #endif

@@ -26,19 +26,6 @@ def program_path(name: str) -> Path:
     return Path(os.environ.get("WS_SIM_BUILD", ".")) / name
 
 
-def profile(program: str, lines: list[str]) -> list[tuple[str, float, float]]:
-    """Of "address us times": the place in the code, with the functions that it was inlined into."""
-    places = []
-    for line in lines:
-        address, us, times = line.split()
-        call = f"{int(address, 16) - 1:#x}"  # the address is that behind the call
-        command = ["addr2line", "-f", "-i", "-s", "-e", str(program_path(program)), call]
-        text = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-        functions = " < ".join(dict.fromkeys(text[::2]))
-        places.append((f"{functions} ({text[1]})", float(us), float(times)))
-    return places
-
-
 def run_job(job: Job, program: str, limit_s: float) -> dict[str, Any]:
     # What is set for the real pool must not reach the simulated one unseen.
     env = {key: text for key, text in os.environ.items() if not key.startswith("TPOOL_WS_")} | job.environment
@@ -50,9 +37,8 @@ def run_job(job: Job, program: str, limit_s: float) -> dict[str, Any]:
     if done.returncode != 0:
         text = (done.stderr or done.stdout).strip().splitlines()
         return job.label | {"error": text[-1] if text else f"exit status {done.returncode}"}
-    lines = done.stdout.splitlines()
-    result: dict[str, Any] = json.loads(lines[0])
-    return job.label | result | ({"profile": profile(program, lines[1:])} if lines[1:] else {})
+    result: dict[str, Any] = json.loads(done.stdout)
+    return job.label | result
 
 
 def run_jobs(jobs: Iterable[Job], program: str, at_once: int, limit_s: float) -> Iterator[dict[str, Any]]:

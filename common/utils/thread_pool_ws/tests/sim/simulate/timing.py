@@ -80,7 +80,7 @@ def job(machine: Machine, options: argparse.Namespace, label: dict[str, Any]) ->
         period_us = default_period_us(label["workload"], min(machine.cpus, threads), options.producers)
     more = {key: getattr(options, key) for key in ("spin", "producers", "arrivals")}
     more |= {"varied": int(options.sizes == "varied"), "period_us": period_us}
-    numbers = {key: getattr(options, key) for key in ("bursts", "warm", "seed", "profile")}
+    numbers = {key: getattr(options, key) for key in ("bursts", "warm", "seed")}
     return burst_job(machine, label | more, period_us, options.spin, **numbers)
 
 
@@ -136,8 +136,6 @@ def show(machines: Sequence[Machine], jobs: Sequence[Job], at_once: int, out: Pa
         add_swaps(result)
         add_ratios(result)
         print_line([*label, *(cell(result, key, digits) for _, key, digits in COLUMNS)], widths, 4)
-        for place, us, times in result.get("profile", ()):
-            print(f"    {us:10.1f} us a slot in {times:9.1f} operations: {place}")
         if out:
             with out.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(result) + "\n")
@@ -163,7 +161,6 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add("--bursts", type=int, default=400, help="slots that are measured")
     add("--warm", type=int, default=800, help="slots before those")
     add("--seed", type=int, default=1)
-    add("--profile", type=int, default=0, metavar="N", help="the N places where lines are waited for longest")
     add("--jobs", type=int, default=os.cpu_count() or 1, help="simulations at once")
     add("--out", type=Path, help="append the figures to this file, one JSON object a line")
     return parser.parse_args(arguments)

@@ -8,7 +8,6 @@
 
 #include "sim_bursts.h"
 #include "sim_libc.h"
-#include "sim_memory.h"
 #include "sim_random.h"
 #include "sim_seam_points.h"
 
@@ -23,9 +22,7 @@ static const struct {
 
 static sim_bursts_t wanted = {
     .pool = &bench_backend_ws, .workers = 1, .producers = 1, .bursts = 400, .warm = 800};
-static uint32_t profile;
 static uint64_t seed = 1;
-static double ahead_ns = -1; ///< < 0: a quarter of what a line takes
 
 static bool read_pool(const char *name)
 {
@@ -62,14 +59,16 @@ static bool read_noise(const char *name)
   return false;
 }
 
+static request_t request; ///< its slot or file, as the benchmark reads them
+
 static bool read_slot(const char *text)
 {
-  return sim_plan_from_text(&wanted.plan, text);
+  return request_parse_bursts(text, &request);
 }
 
 static bool read_file(const char *path)
 {
-  return sim_plan_from_file(&wanted.plan, path);
+  return (size_t)snprintf(request.file, sizeof(request.file), "%s", path) < sizeof(request.file);
 }
 
 static const sim_word_t options[] = {{"pool", SIM_WORD_CALL, NULL, read_pool},
@@ -94,9 +93,7 @@ static const sim_word_t options[] = {{"pool", SIM_WORD_CALL, NULL, read_pool},
                                      {"quota_later", SIM_WORD_NUMBER, &wanted.quota_later, NULL},
                                      {"noise_us", SIM_WORD_NUMBER, &wanted.noise_us, NULL},
                                      {"poll", SIM_WORD_FLAG, &wanted.poll, NULL},
-                                     {"ahead_ns", SIM_WORD_NUMBER, &ahead_ns, NULL},
                                      {"seed", SIM_WORD_SEED, &seed, NULL},
-                                     {"profile", SIM_WORD_COUNT, &profile, NULL},
                                      {0}};
 
 static int compare(const void *a, const void *b)
@@ -170,7 +167,7 @@ static void print_series(sim_series_t *series)
 
 static bool is_sane(void)
 {
-  if (wanted.plan.phases == 0 || wanted.bursts == 0 || wanted.producers == 0)
+  if ((request.burst_count == 0 && !request.file[0]) || wanted.bursts == 0 || wanted.producers == 0)
     fprintf(stderr, "ws_sim_time: nothing to do: slot=, file=, bursts=, producers=\n");
   else if (wanted.producers > SIM_PRODUCERS_MAX || (wanted.producers > 1 && wanted.pool != &bench_backend_ws))
     fprintf(stderr, "ws_sim_time: at most %u producers, several with the ws pool only\n", SIM_PRODUCERS_MAX);
@@ -186,6 +183,7 @@ static bool is_sane(void)
 int main(int argc, char **argv)
 {
   static sim_series_t series;
+  static report_t report;
   sim_machine_default();
   for (int i = 1; i < argc; i++) {
     if (!sim_word_read(options, argv[i]) && !sim_machine_set(argv[i])) {
@@ -195,17 +193,17 @@ int main(int argc, char **argv)
   }
   if (!is_sane())
     return 2;
+  if (!slot_plan_make(&wanted.plan, &request, &report)) {
+    report_print(&report);
+    return 2;
+  }
   sim_random_seed(seed);
   wanted.arrivals.seed = seed;
-  sim_ahead_ps = sim_ps(ahead_ns >= 0 ? ahead_ns : sim_machine.llc_ns / 4);
-  if (profile > 0)
-    sim_profile_begin();
+  sim_ahead_ps = sim_ps(sim_machine.llc_ns / 4);
   if (!sim_bursts_run(&wanted, &series)) {
     fprintf(stderr, "ws_sim_time: it did not end within a minute of virtual time\n");
     return 1;
   }
   print_series(&series);
-  if (profile > 0)
-    sim_profile_print(profile, wanted.bursts + wanted.warm);
   return 0;
 }

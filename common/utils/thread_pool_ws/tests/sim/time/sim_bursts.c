@@ -57,6 +57,11 @@ static struct {
   uint32_t asked, answered, served; ///< the same thread, and SIM_READ
 } run;
 
+static sim_ps_t of_ns(uint64_t ns)
+{
+  return (sim_ps_t)ns * SIM_PS_PER_NS;
+}
+
 static uint32_t threads_that_run(void)
 {
   const uint32_t threads = run.wanted->workers + run.wanted->pool->waiter_helps * run.wanted->producers;
@@ -187,25 +192,25 @@ static void make_noisy(producer_t *self, uint32_t count)
     self->item[i].work_ps += more_ps;
 }
 
-static void run_phase(producer_t *self, const sim_phase_t *phase)
+static void run_phase(producer_t *self, const phase_t *phase)
 {
   const bool is_noisy =
       run.wanted->noise != SIM_CALM && self != &run.second && sim_random_below(run.wanted->every) == 0;
-  const uint32_t count = phase->count << (is_noisy && run.wanted->noise == SIM_MORE_TASKS);
+  const uint32_t count = phase->task_count << (is_noisy && run.wanted->noise == SIM_MORE_TASKS);
   const bench_backend_t *pool = run.wanted->pool;
-  busy(phase->serial_ps);
-  if (phase->count == 0)
+  busy(of_ns(phase->serial_ns));
+  if (phase->task_count == 0)
     return;
   for (uint32_t i = 0; i < count; i++) {
     self->item[i].waits = SIM_CALM;
-    self->item[i].work_ps = run.wanted->plan.task_ps[phase->first_task + i % phase->count];
+    self->item[i].work_ps = of_ns(run.wanted->plan.task_ns[phase->first_task + i % phase->task_count]);
     if (self->item[i].work_ps > 0)
       sim_store(&self->item[i].line);
   }
   if (is_noisy)
     make_noisy(self, count);
   const uint32_t most = threads_that_run();
-  self->at_once = run.wanted->nested > 0 ? 1 : phase->count < most ? phase->count : most;
+  self->at_once = run.wanted->nested > 0 ? 1 : phase->task_count < most ? phase->task_count : most;
   self->started = 0;
   if (pool->arm)
     pool->arm(self->pool, count);
@@ -259,39 +264,48 @@ static double leaves(uint32_t depth)
   return depth < 2 ? 1 : leaves(depth - 1) + leaves(depth - 2);
 }
 
-static void add_bounds(const sim_phase_t *phase)
+static void add_bounds(const phase_t *phase)
 {
   const sim_bursts_t *wanted = run.wanted;
   const double each = wanted->nested > 0 ? leaves(wanted->nested) : 1, cpus = sim_machine.cpus;
   double sum_us = 0, longest_us = 0, shortest_us = HUGE_VAL;
-  for (uint32_t i = 0; i < phase->count; i++) {
-    const double us = (double)wanted->plan.task_ps[phase->first_task + i] / 1e6;
+  for (uint32_t i = 0; i < phase->task_count; i++) {
+    const double us = (double)wanted->plan.task_ns[phase->first_task + i] / 1e3;
     sum_us += us * each;
     longest_us = fmax(us, longest_us);
     shortest_us = fmin(us, shortest_us);
   }
-  const double serial_us = (double)phase->serial_ps / 1e6, threads = threads_that_run();
+  const double serial_us = (double)phase->serial_ns / 1e3, threads = threads_that_run();
   run.series->work_us += serial_us + sum_us;
   run.series->bound_us += serial_us + fmax(longest_us, sum_us / cpus);
-  if (phase->count > 0 && shortest_us < longest_us) // then whole tasks bound nothing
+  if (phase->task_count > 0 && shortest_us < longest_us) // then whole tasks bound nothing
     run.series->whole_us += serial_us + fmax(longest_us, sum_us / threads);
   else
-    run.series->whole_us += serial_us + ceil(phase->count * each / threads) * longest_us;
-  run.series->tasks += phase->count * each;
+    run.series->whole_us += serial_us + ceil(phase->task_count * each / threads) * longest_us;
+  run.series->tasks += phase->task_count * each;
+}
+
+/// @return the first phase of the slot behind the one that begins at @p phase; 0 after the last
+static uint32_t next_slot(const slot_plan_t *plan, uint32_t phase)
+{
+  uint32_t next = phase + 1;
+  while (next < plan->phase_count && plan->phases[next].slot == plan->phases[phase].slot)
+    next++;
+  return next < plan->phase_count ? next : 0;
 }
 
 /// @param number  of the slot among those that are measured; < 0: it is not
 /// @return the first phase of the next slot
 static uint32_t run_slot(producer_t *self, uint32_t first_phase, int64_t number)
 {
-  const sim_plan_t *plan = &run.wanted->plan;
-  const uint32_t next = sim_plan_next_slot(plan, first_phase);
+  const slot_plan_t *plan = &run.wanted->plan;
+  const uint32_t next = next_slot(plan, first_phase);
   const sim_ps_t begin_ps = sim_self->now_ps;
   sim_ps_t start_ps = -1;
-  for (uint32_t phase = first_phase; phase < (next > 0 ? next : plan->phases); phase++) {
+  for (uint32_t phase = first_phase; phase < (next > 0 ? next : plan->phase_count); phase++) {
     self->on_worker_ps = -1;
-    sim_phase_t now = plan->phase[phase];
-    now.count = arrivals_size(&self->arrivals, now.count);
+    phase_t now = plan->phases[phase];
+    now.task_count = arrivals_size(&self->arrivals, now.task_count);
     run_phase(self, &now);
     if (number >= 0)
       add_bounds(&now);
@@ -432,7 +446,7 @@ static void *push_too(void *arg)
     sim_finding("no memory for the tasks of a producer");
   for (;;) {
     sim_sleep_until(sim_self->now_ps + exponential_ps(run.wanted->every * run.wanted->period_us));
-    run_phase(self, &run.wanted->plan.phase[0]);
+    run_phase(self, &run.wanted->plan.phases[0]);
   }
   return NULL;
 }

@@ -10,7 +10,7 @@
 #include "../../../include/ws_ledger.h" // IWYU pragma: export
 #include "arrivals.h" // IWYU pragma: export
 #include "bench_backend.h" // IWYU pragma: export
-#include "sim_plan.h" // IWYU pragma: export
+#include "slot_plan.h" // IWYU pragma: export
 
 #define SIM_PRODUCERS_MAX 64u
 
@@ -40,7 +40,7 @@ typedef struct {
   bool pinned; ///< worker i to CPU i
   sim_classes_t classes; ///< as in the benchmark: all normal; workers real-time; all real-time
   uint32_t producers; ///< each pushes and joins slots of its own; more than one: the ws pool only
-  sim_plan_t plan;
+  slot_plan_t plan;
   uint32_t nested; ///< > 0: a task of the plan forks to this depth (fib), and each leaf takes what it should
   slot_arrivals_t arrivals; ///< of the first; the seed of each further one is the next number
   double period_us; ///< between two slots of a producer; 0 = the next one follows at once

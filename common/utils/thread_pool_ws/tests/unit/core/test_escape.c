@@ -128,11 +128,6 @@ static void *await_without_end(void *unused)
   return unused;
 }
 
-static bool has_begun(void *unused)
-{
-  return test_value(&ran) > 0;
-}
-
 static void run_here(void *thread)
 {
   ws_add_relaxed(&after_wait, (uint64_t)pthread_equal(*(pthread_t *)thread, pthread_self()) != 0);
@@ -156,7 +151,7 @@ TEST_CASE(a_thread_is_cancelled_as_it_sleeps_for_an_event)
   ran = after_wait = (ws_au64_t){0};
   test_threads_t threads = {0};
   test_spawn(&threads, await_without_end, NULL);
-  CU_ASSERT_TRUE_FATAL(test_until(has_begun, NULL));
+  CU_ASSERT_TRUE_FATAL(test_until_count(&ran, 1));
   pthread_cancel(threads.thread[0]);
   test_join(&threads);
   CU_ASSERT_EQUAL(ws_load_relaxed(&ws_sleep_pool(pool)->helpers), 0);

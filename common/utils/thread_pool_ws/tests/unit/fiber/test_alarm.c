@@ -28,37 +28,6 @@ static bool is_sound(const ws_alarm_heap_t *heap)
   return true;
 }
 
-/// Waits in and out of the heap in a random order, some of them with equal deadlines; then all by their time.
-TEST_CASE(test_heap)
-{
-  ws_alarm_heap_t heap = {0};
-  uint64_t random = test_seed();
-  uint32_t in = 0;
-  memset(waits, 0, sizeof waits);
-  CU_ASSERT_EQUAL(ws_alarm_heap_first_ns(&heap), UINT64_MAX);
-  for (uint32_t i = 0; i < 20 * WAITS; i++) {
-    ws_waiter_t *waiter = &waits[test_random(&random) % WAITS];
-    if (waiter->alarm_place != 0) {
-      ws_alarm_heap_remove(&heap, waiter);
-      in--;
-    } else {
-      waiter->deadline_ns = test_random(&random) % 500;
-      CU_ASSERT_FATAL(ws_alarm_heap_add(&heap, waiter));
-      in++;
-    }
-    if (i % 64 == 0 || heap.count < 8)
-      CU_ASSERT_FATAL(heap.count == in && is_sound(&heap));
-  }
-  CU_ASSERT(in > WAITS / 4);
-  for (uint64_t last_ns = 0; heap.count > 0; in--) {
-    CU_ASSERT(ws_alarm_heap_first_ns(&heap) >= last_ns);
-    last_ns = ws_alarm_heap_first_ns(&heap);
-    ws_alarm_heap_remove(&heap, heap.entry[0].waiter);
-  }
-  CU_ASSERT_EQUAL(in, 0);
-  ws_os_unmap(heap.entry, heap.room * sizeof *heap.entry);
-}
-
 /// Without memory an addition fails, and the heap stays as it was.
 static void add_without_memory(ws_alarm_heap_t *heap, ws_waiter_t *waiter)
 {

@@ -151,27 +151,6 @@ TEST_CASE(a_pool_that_is_aborted_meanwhile)
   test_gate_destroy(&gate);
 }
 
-static void count(void *unused, uint64_t first, uint64_t end, void *sum)
-{
-  *(uint64_t *)sum += end - first;
-}
-
-static void add_counts(void *unused, void *left, const void *right)
-{
-  count(unused, 0, *(const uint64_t *)right, left);
-}
-
-TEST_CASE(without_a_neutral_value_pieces_begin_with_zero)
-{
-  const ws_reduce_t how = {.piece = count, .combine = add_counts, .bytes = sizeof(uint64_t), .grain = 10};
-  ws_pool_t *pool = test_pool(2);
-  uint64_t sum = 5;
-  CU_ASSERT_EQUAL(ws_reduce(pool, &how, 0, 1000, &sum), 0);
-  CU_ASSERT_EQUAL(ws_reduce(NULL, &how, 0, 10, &sum), 0);
-  CU_ASSERT_EQUAL(sum, 5 + 1000 + 10);
-  test_destroy(pool);
-}
-
 TEST_CASE(wrong_arguments)
 {
   segment_t result = nothing;
@@ -207,26 +186,6 @@ TEST_CASE(the_grain_follows_the_cost)
     CU_ASSERT_TRUE(ws_load_relaxed(&pieces) >= rows[i].pieces_min);
     CU_ASSERT_TRUE(ws_load_relaxed(&pieces) <= rows[i].pieces_max);
   }
-  test_destroy(pool);
-}
-
-/// A range of fewer elements than a probe needs, or of few for each thread: long elements are single pieces.
-TEST_CASE(long_elements_of_a_small_range)
-{
-  static const uint64_t counts[] = {2, 3, 12, 22, 63};
-  for (uint32_t workers = 1; workers <= 7; workers += 2) {
-    ws_pool_t *pool = test_pool(workers);
-    for (uint32_t i = 0; i < TEST_COUNT(counts); i++) {
-      begin(0, 6000);
-      CU_ASSERT_TRUE(reduces(pool, 0, counts[i]));
-      CU_ASSERT_EQUAL(ws_load_relaxed(&pieces), counts[i]);
-    }
-    test_destroy(pool);
-  }
-  ws_pool_t *pool = test_pool(31);
-  begin(0, 28000);
-  CU_ASSERT_TRUE(reduces(pool, 0, 8 * 32 - 1));
-  CU_ASSERT_EQUAL(ws_load_relaxed(&pieces), 8 * 32 - 1);
   test_destroy(pool);
 }
 

@@ -1,27 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_lane.c
 /// Threads that are not workers: which queue is theirs, in how many pools, and what becomes of it when they
-/// end: its size, lanes that their owner could not free, hosts without a free thread-specific key, the end of
-/// the library, and that of a forked child. Lanes that are reused: scenes/queues.c.
+/// end: lanes that their owner could not free, hosts without a free thread-specific key, the end of the
+/// library, and that of a forked child. Lanes that are reused: scenes/queues.c.
 #include "../../../pool/ws_lane.h"
 
 #include "../../support/ws_seam.h"
-
-enum { CAPACITY = 64, MANY = 40 * CAPACITY };
 
 typedef struct {
   ws_pool_t *pool;
   ws_au64_t *count;
   uint32_t tasks;
   ws_queue_t *lane; ///< out
-  uint32_t level; ///< out: of the lane's ring, before the pushes
 } pusher_t;
 
 static void *push_and_end(void *pusher_arg)
 {
   pusher_t *pusher = pusher_arg;
   pusher->lane = ws_here(pusher->pool).queue;
-  pusher->level = pusher->lane ? pusher->lane->deque.level : 0;
   for (uint32_t i = 0; i < pusher->tasks; i++)
     test_push(pusher->pool, test_count_task, pusher->count, NULL);
   return NULL; // its tasks stay in its lane
@@ -132,28 +128,6 @@ TEST_CASE(forked_child_exits)
 }
 
 static pthread_key_t late_key;
-
-/// The heir of a lane that has grown gets it, and touches it, at its first size.
-TEST_CASE(lane_is_inherited_at_its_first_size)
-{
-  ws_au64_t count = {0};
-  TEST_GATE(gate);
-  ws_settings_t settings = test_settings(1);
-  settings.queue_capacity = CAPACITY;
-  pusher_t grows = {.pool = test_create(&settings), .count = &count, .tasks = MANY};
-  test_hold(grows.pool, &gate, 1);
-  test_in_threads(1, push_and_end, &grows);
-  CU_ASSERT_TRUE(grows.lane->deque.level > 0); // all is still queued
-  test_gate_let(&gate, 1);
-  CU_ASSERT_EQUAL(ws_pool_wait(grows.pool), 0);
-  pusher_t heir = {.pool = grows.pool, .count = &count, .tasks = 1};
-  test_in_threads(1, push_and_end, &heir);
-  CU_ASSERT_PTR_EQUAL(heir.lane, grows.lane);
-  CU_ASSERT_EQUAL(heir.level, 0);
-  CU_ASSERT_EQUAL(ws_pool_wait(grows.pool), 0);
-  CU_ASSERT_EQUAL(test_value(&count), MANY + 1);
-  test_destroy(grows.pool);
-}
 
 /// Pushes in every round of destructors: after the last round no destructor frees the lane.
 static void push_in_each_round(void *pusher_arg)

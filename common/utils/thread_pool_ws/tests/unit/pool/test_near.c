@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file test_near.c
-/// Timers wake workers near the thread that pushes first. Linked with --wrap: eight CPUs, and caches as the
-/// test says.
+/// Which workers are near the thread that pushed last, and how many of a pool set a timer. Linked with
+/// --wrap: eight CPUs, and caches as the test says.
 #include "../../../pool/ws_near.h"
 
 #include "../../../prewake/ws_prewake.h"
-#include "../../../prewake/ws_prewake_state.h"
 #include "../../../sleep/ws_sleep_state.h"
+#include "../../support/ws_made_up.h"
 #include "../../support/ws_seam.h"
 
 #define CPUS 8u
 #define WORKERS 6u
 
-static struct ws_pool_s pool;
-static ws_worker_t workers[WORKERS];
-static ws_worker_t *worker_of[WORKERS];
-static ws_prewake_pool_t prewake;
-static ws_prewake_worker_t worker_prewake[WORKERS];
 static uint32_t cpus_a_cache; ///< 0 = the system does not say
 static uint32_t known = CPUS; ///< CPUs of which it says
 static int32_t level; ///< of the last-level cache
@@ -48,28 +43,16 @@ static uint64_t ws_os_now_ns_seam(void)
 /// Worker i sleeps on CPU i; the producer runs on CPU 6.
 static void begin(uint32_t share, int32_t index)
 {
-  memset(&pool, 0, sizeof(pool));
-  memset(workers, 0, sizeof(workers));
-  memset(&prewake, 0, sizeof(prewake));
-  memset(worker_prewake, 0, sizeof(worker_prewake));
-  pool.prewake = &prewake;
-  for (uint32_t i = 0; i < WORKERS; i++)
-    workers[i].prewake = &worker_prewake[i];
+  make_up_pool(WORKERS);
   cpus_a_cache = share;
   level = index;
   now_ns = 1000000;
-  pool.worker = worker_of;
-  pool.workers = WORKERS;
   pool.tasks.mask_words = 1;
   pool.cpus = pool.worker_cpus = CPUS;
   ws_store_relaxed(&pool.near.producer, 1 + 6);
   ws_near_plan(&pool);
-  for (uint32_t i = 0; i < WORKERS; i++) {
-    worker_of[i] = &workers[i];
-    workers[i].pool = &pool;
-    workers[i].index = i;
+  for (uint32_t i = 0; i < WORKERS; i++)
     ws_store_relaxed(&workers[i].seen_cpu, 1 + i);
-  }
 }
 
 static uint32_t near_mask(void)

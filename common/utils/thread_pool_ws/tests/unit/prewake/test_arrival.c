@@ -3,35 +3,17 @@
 /// When work counts as the first after a pause, and how many workers have taken of it (ws_prewake.h).
 #include "../../../prewake/ws_prewake.h"
 
-#include "../../../prewake/ws_prewake_state.h"
+#include "../../support/ws_made_up.h"
 #include "../../support/ws_series.h"
-#include "../../support/ws_test.h"
 
 #define BOUND_NS 40000u
 #define FIRST_NS 1000000u
 #define WORKERS 4u
 
-static struct ws_pool_s pool;
-static ws_prewake_pool_t prewake;
-static ws_worker_t workers[WORKERS], *worker_of[WORKERS];
-static ws_prewake_worker_t prewakes[WORKERS];
-
 /// A pool whose workers have run out of work long before FIRST_NS, and a burst that came then.
 static void begin(void)
 {
-  memset(&pool, 0, sizeof(pool));
-  memset(&prewake, 0, sizeof(prewake));
-  memset(workers, 0, sizeof(workers));
-  memset(prewakes, 0, sizeof(prewakes));
-  for (uint32_t i = 0; i < WORKERS; i++) {
-    worker_of[i] = &workers[i];
-    workers[i].pool = &pool;
-    workers[i].prewake = &prewakes[i];
-    workers[i].index = i;
-  }
-  pool.worker = worker_of;
-  pool.workers = WORKERS;
-  pool.prewake = &prewake;
+  make_up_pool(WORKERS);
   pool.settings.spin_ns_max = BOUND_NS;
   ws_store_relaxed(&prewake.out_of_work_ns, 1000);
   ws_store_relaxed(&pool.quiet, 1);

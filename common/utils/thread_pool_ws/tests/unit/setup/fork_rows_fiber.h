@@ -10,8 +10,7 @@
 #include <sys/un.h> // IWYU pragma: export
 
 #include "../../../include/ws_fd.h" // IWYU pragma: export
-#include "../../../include/ws_fiber.h" // IWYU pragma: export
-#include "../../../include/ws_sync.h" // IWYU pragma: export
+#include "../fiber/fiber_scene.h" // IWYU pragma: export
 #include "fork_rows.h" // IWYU pragma: export
 
 enum { PAST = 1, SOON_NS = 1000000 };
@@ -82,19 +81,7 @@ static void read_as_fiber(void *unused)
   ws_fd_read(fiber.ends[0], &byte, 1, WS_SYNC_NO_DEADLINE);
 }
 
-static uint64_t parked(void)
-{
-  ws_fiber_stats_t stats;
-  ws_fiber_stats(&stats);
-  return stats.parked;
-}
-
-static bool is_parked(void *unused)
-{
-  return parked() == 2;
-}
-
-static void push_fiber(void (*func)(void *), void *arg)
+static void push_waiting(void (*func)(void *), void *arg)
 {
   const ws_fiber_options_t options = {.stack_bytes = 1u << 20};
   CU_ASSERT_EQUAL(ws_fiber_push(fiber.pool, func, arg, &fiber.group, &options), 0);
@@ -118,10 +105,10 @@ static void begin_fiber(void)
   ws_mutex_lock(&fiber.mutex);
   for (intptr_t what = 0; what < WAITS; what++)
     test_spawn(&fiber.waits, wait_in, (void *)what);
-  push_fiber(wait_as_fiber, NULL);
-  push_fiber(read_as_fiber, NULL);
-  CU_ASSERT_TRUE(test_until(is_parked, NULL));
-  push_fiber(stand_task, &fiber.stand);
+  push_waiting(wait_as_fiber, NULL);
+  push_waiting(read_as_fiber, NULL);
+  CU_ASSERT_TRUE(await_parked(2));
+  push_waiting(stand_task, &fiber.stand);
   CU_ASSERT_TRUE(test_gate_await(&fiber.stand.gate, 1));
 }
 

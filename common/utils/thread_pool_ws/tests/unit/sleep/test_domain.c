@@ -7,11 +7,11 @@
 #include "../../../classes/ws_nodes.h"
 #include "../../../pool/ws_process.h"
 #include "../../../prewake/ws_prewake.h"
-#include "../../../prewake/ws_prewake_state.h"
 #include "../../../sleep/ws_cap.h"
 #include "../../../sleep/ws_wake.h"
 #include "../../../tasks/ws_queue.h"
 #include "../../../wide/ws_wide.h"
+#include "../../support/ws_made_up.h"
 #include "../../support/ws_seam.h"
 
 #define WORKERS 8u
@@ -23,11 +23,7 @@
 /// Workers of domain 0, of domain 1, and those that sleep.
 enum { A, B, C, D, SLEEPERS_FIRST };
 
-static struct ws_pool_s pool;
 static ws_nodes_t nodes;
-static ws_worker_t workers[WORKERS], *worker_of[WORKERS];
-static ws_prewake_pool_t prewake;
-static ws_prewake_worker_t worker_prewake[WORKERS];
 static ws_queue_t lane, *queue_of[WORKERS + 1];
 static ws_inbox_t *inbox_of[WORKERS];
 static ws_domain_t domains[DOMAINS];
@@ -50,16 +46,11 @@ static void park(uint32_t first)
 static void begin(uint32_t tasks, uint32_t count)
 {
   static ws_cell_t cells[CELLS], own_cells[WORKERS][2];
-  memset(&pool, 0, sizeof(pool));
-  memset(workers, 0, sizeof(workers));
+  make_up_pool(WORKERS);
   memset(domains, 0, sizeof(domains));
-  memset(&prewake, 0, sizeof(prewake));
-  memset(worker_prewake, 0, sizeof(worker_prewake));
-  pool.prewake = &prewake;
   memset(&lane, 0, sizeof(lane));
-  pool.workers = pool.tasks.workers = pool.cpus = WORKERS;
+  pool.tasks.workers = pool.cpus = WORKERS;
   pool.tasks.mask_words = 1;
-  pool.worker = worker_of;
   pool.near.caches = DOMAINS;
   pool.near.cache_of_cpu[FIRST + 1] = 1;
   pool.tasks.queue = queue_of;
@@ -68,13 +59,9 @@ static void begin(uint32_t tasks, uint32_t count)
   pool.tasks.domains = count;
   ws_store_relaxed(&pool.tasks.queues, WORKERS + 1);
   for (uint32_t i = 0; i < WORKERS; i++) {
-    worker_of[i] = &workers[i];
     inbox_of[i] = &workers[i].inbox;
     ws_queue_init(&workers[i].queue, own_cells[i], 2, false);
     ws_tasks_put(&pool.tasks, &workers[i].queue, i);
-    workers[i].pool = &pool;
-    workers[i].prewake = &worker_prewake[i];
-    workers[i].index = i;
     workers[i].cpu = -1;
     moves_to(i, i >= C && i < SLEEPERS_FIRST);
   }

@@ -97,17 +97,6 @@ TEST_CASE(looks_for_what_follows)
   CU_ASSERT_TRUE(world_spun_in(3 * MS) < world_pool.settings.spin_ns_max + 2 * US);
 }
 
-/// After each burst a task comes 39 us later. The bound is 40 us.
-TEST_CASE(no_longer_than_its_bound)
-{
-  world_begin(WS_SPIN_OFF);
-  for (uint32_t i = 0; i < 70; i++) {
-    world_spun_in(39 * US);
-    world_spun_in(3 * MS);
-  }
-  CU_ASSERT_TRUE(world_about(world_spun_in(3 * MS), world_pool.settings.spin_ns_max));
-}
-
 TEST_CASE(a_spin_that_is_interrupted_ends)
 {
   world_begin(WS_SPIN_AUTO);
@@ -316,17 +305,6 @@ TEST_CASE(hot_it_tries_again)
   ws_store_relaxed(&world_pool.state, WS_RUNNING);
   ws_store_relaxed(&ws_sleep_pool(&world_pool)->spin, WS_SPIN_AUTO);
   CU_ASSERT_EQUAL(ws_hot_retry_ns(&world_worker), 0);
-}
-
-/// A producer comes to the CPU on which the worker spins.
-TEST_CASE(hot_it_leaves_a_producers_cpu)
-{
-  world_begin(WS_SPIN_HOT);
-  world.visible_ns = world.now_ns + 100 * MS;
-  world.comes_ns = world.now_ns + 5 * MS;
-  ws_idle_t idle = ws_idle_begin(&world_worker, true);
-  CU_ASSERT_FALSE(ws_spin(&world_worker, &idle));
-  CU_ASSERT_TRUE(world_about(world_spun(), 5 * MS));
 }
 
 TEST_MAIN_SEAMS("spin", world_seams())

@@ -27,16 +27,6 @@ static void renew(void *pool)
     test_push(pool, renew, pool, NULL);
 }
 
-static bool is_renewed(void *unused)
-{
-  return test_value(&renewed) > 0;
-}
-
-static bool have_run(void *count)
-{
-  return test_value(&run) == *(const uint64_t *)count;
-}
-
 /// A task that is stuck ends a round of a worker that has tasks of its own. The next round ends, too: a task
 /// of a thread outside runs.
 TEST_CASE(a_round_follows_a_stuck_task)
@@ -47,14 +37,14 @@ TEST_CASE(a_round_follows_a_stuck_task)
   CU_ASSERT_TRUE_FATAL(test_until_quiet(pool));
   ws_store_release(&renews, 1);
   test_push(pool, renew, pool, NULL);
-  CU_ASSERT_TRUE(test_until(is_renewed, NULL));
+  CU_ASSERT_TRUE(test_until_count(&renewed, 1));
   ws_inbox_t *inbox = &pool->worker[0]->inbox;
   fill(pool->worker[0]);
   ws_store_release(&inbox->stuck, NEVER_USED + WS_INBOX_FULL);
   ws_store_release(&pool->tasks.stuck, 1);
-  CU_ASSERT_TRUE(test_until(have_run, &(uint64_t){1}));
+  CU_ASSERT_TRUE(test_until_count(&run, 1));
   test_push(pool, test_count_task, &run, NULL);
-  CU_ASSERT_TRUE(test_until(have_run, &(uint64_t){2}));
+  CU_ASSERT_TRUE(test_until_count(&run, 2));
   ws_store_release(&renews, 0);
   test_destroy(pool);
 }

@@ -116,30 +116,6 @@ TEST_CASE(the_users_function_is_told)
   }
 }
 
-/// Push a task, and wait for it: no other thread can run it.
-static void run_another(void *pool)
-{
-  ws_group_init(&scene.inner, 1);
-  push_told(1, &scene.inner);
-  ws_group_wait(&scene.inner, pool);
-}
-
-TEST_CASE(a_task_inside_another_is_nested)
-{
-  scene_begin_pool(1);
-  ws_group_init(&scene.group, 1);
-  test_push(scene.pool, run_another, NULL, &scene.group);
-  ws_group_wait(&scene.group, NULL);
-  scene_end();
-  expect_run(1, scene.id, 0, INNER);
-  EXPECT({"run_begin", {scene.id, 0, ADDRESS(run_another), 0, GROUP}},
-         {"push", {scene.id, 0, TOLD, ARG(1), INNER}},
-         {"join_begin", {scene.id, 0, INNER}}, // of its own pool: none was given
-         {"run_begin", {scene.id, 0, TOLD, ARG(1), INNER}}, {"run_end", {scene.id, 0, ARG(1), INNER}},
-         {"complete", {INNER, 1}}, {"join_end", {scene.id, 0, INNER, ANY}},
-         {"run_end", {scene.id, 0, 0, GROUP}});
-}
-
 /// Nothing can be seen yet, by this thread or another.
 static void look_at_push(const recorded_t *recorded)
 {
@@ -362,32 +338,6 @@ TEST_CASE(a_steal_of_what_a_join_moved_says_so)
   CU_ASSERT_EQUAL(victim_of(3, 0), NOBODY);
 }
 
-/// The worker has a task in its queue, and stands: only who waits can take it.
-static void stand_over_a_task(void *unused)
-{
-  test_push(scene.pool, told_and_let_go, &scene.arg[0], NULL);
-  test_gate_task(&scene.gate);
-}
-
-/// In a wait for the pool, and for a group whose task lies below: its join does not look on one CPU.
-TEST_CASE(a_steal_names_the_worker_whose_queue_it_was)
-{
-  for (uint32_t joins = 0; joins < 2; joins++) {
-    scene_begin_pool(1);
-    ws_group_init(&scene.group, 1);
-    test_push(scene.pool, stand_over_a_task, NULL, &scene.group);
-    CU_ASSERT_TRUE_FATAL(test_gate_await(&scene.gate, 1));
-    const bool looks = !joins || scene.pool->cpus > 1;
-    test_gate_let(&scene.gate, looks ? 0 : 1);
-    if (joins)
-      ws_group_wait(&scene.group, scene.pool);
-    else
-      CU_ASSERT_EQUAL(ws_pool_wait(scene.pool), 0);
-    scene_end();
-    CU_ASSERT_TRUE(!looks || victim_of(0, -1) == 0);
-  }
-}
-
 static int result; ///< of a wait in a task
 
 static void wait_for_its_own_pool(void *arg)
@@ -442,29 +392,23 @@ static void end_when_the_wait_sleeps(void *unused)
     test_sleep_ms(1);
 }
 
+/// For a group, and for the pool.
 TEST_CASE(a_wait_tells_that_it_sleeps)
 {
-  scene_begin_pool(1);
-  ws_group_init(&scene.group, 1);
-  test_push(scene.pool, end_when_the_wait_sleeps, NULL, &scene.group);
-  while (recorder_count("run_begin") == 0)
-    test_sleep_ms(1);
-  ws_group_wait(&scene.group, scene.pool);
-  scene_end();
-  EXPECT({"join_begin", {scene.id, -1, GROUP}}, {"sleep_begin", {scene.id, -1}}, {"complete", {GROUP, 1}},
-         {"sleep_end", {scene.id, -1}}, {"join_end", {scene.id, -1, GROUP, ANY}});
-}
-
-TEST_CASE(so_does_a_wait_for_the_pool)
-{
-  scene_begin_pool(1);
-  test_push(scene.pool, end_when_the_wait_sleeps, NULL, NULL);
-  while (recorder_count("run_begin") == 0)
-    test_sleep_ms(1);
-  ws_pool_wait(scene.pool);
-  scene_end();
-  EXPECT({"join_begin", {scene.id, -1, 0}}, {"sleep_begin", {scene.id, -1}}, {"sleep_end", {scene.id, -1}},
-         {"join_end", {scene.id, -1, 0, ANY}});
+  for (uint32_t of_group = 0; of_group < 2; of_group++) {
+    scene_begin_pool(1);
+    ws_group_init(&scene.group, 1);
+    test_push(scene.pool, end_when_the_wait_sleeps, NULL, of_group ? &scene.group : NULL);
+    while (recorder_count("run_begin") == 0)
+      test_sleep_ms(1);
+    if (of_group)
+      ws_group_wait(&scene.group, scene.pool);
+    else
+      ws_pool_wait(scene.pool);
+    scene_end();
+    EXPECT({"join_begin", {scene.id, -1, of_group ? GROUP : 0}}, {"sleep_begin", {scene.id, -1}},
+           {"sleep_end", {scene.id, -1}}, {"join_end", {scene.id, -1, of_group ? GROUP : 0, ANY}});
+  }
 }
 
 /// In a worker of another pool.
