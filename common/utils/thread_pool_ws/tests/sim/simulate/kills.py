@@ -28,9 +28,8 @@ from simulate.named import CASES, Named
 from simulate.program import HOST_CPUS, print_line
 
 # The labels of each suite in ctest. Mutants of the shims meet the tests of the shims, others all other tests.
-UNITS = "base classes core fiber observe os parallel pool prewake setup shim sleep stress sync tasks trace"
 SUITES = {
-    "units": set(UNITS.split()),
+    "units": {room.name for room in (MODULE / "tests/unit").iterdir()} | {"stress", "shim"},
     "scenes": {"scenes"},
     "contract": {"contract", "api"},
     "explore": {"explore"},
