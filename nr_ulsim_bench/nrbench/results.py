@@ -6,6 +6,7 @@ KINDS, WORDS are its arguments, separated by "|". headers.json, in the folder of
 of each file, and those facts of the run that the file itself does not record. Files whose names hold "radio"
 are of nrbench radio, the other *.ndjson of sweeps; the tables of all versions have those with "-sweep-"."""
 
+import itertools
 import json
 import re
 from functools import lru_cache
@@ -20,12 +21,13 @@ from nrbench.radio import record as radio_record
 from nrbench.radio import tables as radio_tables
 from nrbench.record import ResultsError
 from nrbench.render import Table, grouped, markdown
-from nrbench.sweep.cells import Cells, cells_of
+from nrbench.sweep.cells import Cells, cells_of, long
 from nrbench.sweep.figures import CPU, RX, TITLES, WHOLE
 from nrbench.sweep.quiet import quiet_of
 from nrbench.sweep.record import read_runs
 from nrbench.sweep.runs import read
 from nrbench.sweep.tables import NOTHING, case_notes, factor, interval_text, texts_of
+from nrbench.table import ratios
 from nrbench.text_runs import OF_TEXTS, span
 
 MARK_BEGIN = "<!-- results:"
@@ -119,11 +121,18 @@ def times(folder: Path, name: str) -> str:
 
 
 def modes(folder: Path, name: str) -> str:
-    """What pre-wake changes, over all numbers of threads."""
+    """What each mode of pre-wake changes, at each number of threads and over all."""
     one = sweep(folder / name)
-    changes = ((figure, one.over_all(one.table, OFF, AUTO, figure)) for figure in (*FIGURES, CPU))
-    rows = [[TITLES[figure], ratio_text(change)] for figure, change in changes]
-    return markdown(Table("", ["", "auto ÷ off"], rows, []))
+    places = one.table.groupby(["variant", "threads"], sort=False)["row"].first()
+    ours = [variant for variant in one.table.loc[one.table["ours"], "variant"].unique() if variant != OFF]
+    columns, cells = [], []
+    for figure, mode in itertools.product((*FIGURES, CPU), ours):
+        base = dict(zip(places[mode], places[OFF]))
+        found = ratios(long(one.good, figure), base).reindex([*base]).to_dict("records")
+        columns.append((TITLES[figure], f"{mode.removeprefix('new ')} ÷ off"))
+        cells.append([*map(ratio_text, found), ratio_text(one.over_all(one.table, OFF, mode, figure))])
+    heads = ["threads", *grouped(columns)]
+    return markdown(Table("", heads, [*map(list, zip([*map(str, places[OFF].index), "all"], *cells))], []))
 
 
 def _rx_ratio(new: Any, old: Any) -> tuple[float, str]:
