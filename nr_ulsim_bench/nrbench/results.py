@@ -120,17 +120,24 @@ def times(folder: Path, name: str) -> str:
     return markdown(Table("", heads, cells, [f"µs, {first}", *rest]))
 
 
+def mode(folder: Path, words: str) -> str:
+    """FILE MODE FIGURE: what a mode changes, over all numbers of threads, within a sentence."""
+    name, spin, figure = words.split()
+    one = sweep(folder / name)
+    return ratio_text(one.over_all(one.table, OFF, f"new {spin}", figure))
+
+
 def modes(folder: Path, name: str) -> str:
     """What each mode of pre-wake changes, at each number of threads and over all."""
     one = sweep(folder / name)
     places = one.table.groupby(["variant", "threads"], sort=False)["row"].first()
     ours = [variant for variant in one.table.loc[one.table["ours"], "variant"].unique() if variant != OFF]
     columns, cells = [], []
-    for figure, mode in itertools.product((*FIGURES, CPU), ours):
-        base = dict(zip(places[mode], places[OFF]))
+    for figure, variant in itertools.product((*FIGURES, CPU), ours):
+        spin, base = variant.removeprefix("new "), dict(zip(places[variant], places[OFF]))
         found = ratios(long(one.good, figure), base).reindex([*base]).to_dict("records")
-        columns.append((TITLES[figure], f"{mode.removeprefix('new ')} ÷ off"))
-        cells.append([*map(ratio_text, found), ratio_text(one.over_all(one.table, OFF, mode, figure))])
+        columns.append((TITLES[figure], f"{spin} ÷ off"))
+        cells.append([*map(ratio_text, found), mode(folder, f"{name} {spin} {figure}")])
     heads = ["threads", *grouped(columns)]
     return markdown(Table("", heads, [*map(list, zip([*map(str, places[OFF].index), "all"], *cells))], []))
 
@@ -225,7 +232,7 @@ def quote(folder: Path, words: str) -> str:
     raise ResultsError(f"{folder / name}: nothing begins with {begin!r}")
 
 
-OF_RUNS = (first, bounds, gain, spread, times, modes, runs, quote, radio, hours, hour_gain)
+OF_RUNS = (first, bounds, gain, spread, times, mode, modes, runs, quote, radio, hours, hour_gain)
 KINDS = {kind.__name__: kind for kind in (*OF_RUNS, *OF_TEXTS)}
 
 
