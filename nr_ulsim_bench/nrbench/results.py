@@ -6,7 +6,6 @@ KINDS, WORDS are its arguments, separated by "|". headers.json, in the folder of
 of each file, and those facts of the run that the file itself does not record. Files whose names hold "radio"
 are of nrbench radio, the other *.ndjson of sweeps; the tables of all versions have those with "-sweep-"."""
 
-import itertools
 import json
 import re
 from functools import lru_cache
@@ -22,7 +21,7 @@ from nrbench.radio import tables as radio_tables
 from nrbench.record import ResultsError
 from nrbench.render import Table, grouped, markdown
 from nrbench.sweep.cells import Cells, cells_of, long
-from nrbench.sweep.figures import CPU, RX, TITLES, WHOLE
+from nrbench.sweep.figures import RX, TITLES, WHOLE
 from nrbench.sweep.quiet import quiet_of
 from nrbench.sweep.record import read_runs
 from nrbench.sweep.runs import read
@@ -120,24 +119,30 @@ def times(folder: Path, name: str) -> str:
     return markdown(Table("", heads, cells, [f"µs, {first}", *rest]))
 
 
-def mode(folder: Path, words: str) -> str:
-    """FILE MODE FIGURE: what a mode changes, over all numbers of threads, within a sentence."""
-    name, spin, figure = words.split()
-    one = sweep(folder / name)
-    return ratio_text(one.over_all(one.table, OFF, f"new {spin}", figure))
+def _over_all(one: Cells, figure: str) -> dict[str, str]:
+    """What each mode of pre-wake changes, over all numbers of threads."""
+    ours = one.table.loc[one.table["ours"] & (one.table["variant"] != OFF), "variant"].unique()
+    return {variant: ratio_text(one.over_all(one.table, OFF, variant, figure)) for variant in ours}
+
+
+def toggle(folder: Path, words: str) -> str:
+    """FILE FIGURE: the last row of modes(), within a sentence."""
+    name, figure = words.split()
+    changes = _over_all(sweep(folder / name), figure).items()
+    return ", ".join(f"{ratio} ({variant.removeprefix('new ')})" for variant, ratio in changes)
 
 
 def modes(folder: Path, name: str) -> str:
     """What each mode of pre-wake changes, at each number of threads and over all."""
     one = sweep(folder / name)
     places = one.table.groupby(["variant", "threads"], sort=False)["row"].first()
-    ours = [variant for variant in one.table.loc[one.table["ours"], "variant"].unique() if variant != OFF]
     columns, cells = [], []
-    for figure, variant in itertools.product((*FIGURES, CPU), ours):
-        spin, base = variant.removeprefix("new "), dict(zip(places[variant], places[OFF]))
-        found = ratios(long(one.good, figure), base).reindex([*base]).to_dict("records")
-        columns.append((TITLES[figure], f"{spin} ÷ off"))
-        cells.append([*map(ratio_text, found), mode(folder, f"{name} {spin} {figure}")])
+    for figure in FIGURES:
+        for variant, over_all in _over_all(one, figure).items():
+            base = dict(zip(places[variant], places[OFF]))
+            found = ratios(long(one.good, figure), base).reindex([*base]).to_dict("records")
+            columns.append((TITLES[figure], f"{variant.removeprefix('new ')} ÷ off"))
+            cells.append([*map(ratio_text, found), over_all])
     heads = ["threads", *grouped(columns)]
     return markdown(Table("", heads, [*map(list, zip([*map(str, places[OFF].index), "all"], *cells))], []))
 
@@ -232,7 +237,7 @@ def quote(folder: Path, words: str) -> str:
     raise ResultsError(f"{folder / name}: nothing begins with {begin!r}")
 
 
-OF_RUNS = (first, bounds, gain, spread, times, mode, modes, runs, quote, radio, hours, hour_gain)
+OF_RUNS = (first, bounds, gain, spread, times, toggle, modes, runs, quote, radio, hours, hour_gain)
 KINDS = {kind.__name__: kind for kind in (*OF_RUNS, *OF_TEXTS)}
 
 

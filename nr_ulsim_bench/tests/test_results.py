@@ -97,7 +97,7 @@ def test_modes_are_compared_with_off_by_threads_and_over_all(tmp_path):
         ["| 2", "0.80 [0.80, 0.80]", "1.00 [1.00, 1.00]"],
         ["| all", "0.85 [0.85, 0.85]", "0.89 [0.89, 0.89]"],
     ]
-    assert results.mode(tmp_path, "a.ndjson hint rx_us") == "0.89 [0.89, 0.89]"
+    assert results.toggle(tmp_path, "a.ndjson rx_us") == "0.85 [0.85, 0.85] (auto), 0.89 [0.89, 0.89] (hint)"
 
 
 def test_hours_compare_each_pool_with_oais_of_the_same_hour(tmp_path):
