@@ -20,12 +20,13 @@ from nrbench.radio import record as radio_record
 from nrbench.radio import tables as radio_tables
 from nrbench.record import ResultsError
 from nrbench.render import Table, grouped, markdown
-from nrbench.sweep.cells import Cells, cells_of
-from nrbench.sweep.figures import CPU, RX, TITLES, WHOLE
+from nrbench.sweep.cells import Cells, cells_of, long
+from nrbench.sweep.figures import RX, TITLES, WHOLE
 from nrbench.sweep.quiet import quiet_of
 from nrbench.sweep.record import read_runs
 from nrbench.sweep.runs import read
 from nrbench.sweep.tables import NOTHING, case_notes, factor, interval_text, texts_of
+from nrbench.table import ratios
 from nrbench.text_runs import OF_TEXTS, span
 
 MARK_BEGIN = "<!-- results:"
@@ -118,12 +119,32 @@ def times(folder: Path, name: str) -> str:
     return markdown(Table("", heads, cells, [f"µs, {first}", *rest]))
 
 
+def _over_all(one: Cells, figure: str) -> dict[str, str]:
+    """What each mode of pre-wake changes, over all numbers of threads."""
+    ours = one.table.loc[one.table["ours"] & (one.table["variant"] != OFF), "variant"].unique()
+    return {variant: ratio_text(one.over_all(one.table, OFF, variant, figure)) for variant in ours}
+
+
+def toggle(folder: Path, words: str) -> str:
+    """FILE FIGURE: the last row of modes(), within a sentence."""
+    name, figure = words.split()
+    changes = _over_all(sweep(folder / name), figure).items()
+    return ", ".join(f"{ratio} ({variant.removeprefix('new ')})" for variant, ratio in changes)
+
+
 def modes(folder: Path, name: str) -> str:
-    """What pre-wake changes, over all numbers of threads."""
+    """What each mode of pre-wake changes, at each number of threads and over all."""
     one = sweep(folder / name)
-    changes = ((figure, one.over_all(one.table, OFF, AUTO, figure)) for figure in (*FIGURES, CPU))
-    rows = [[TITLES[figure], ratio_text(change)] for figure, change in changes]
-    return markdown(Table("", ["", "auto ÷ off"], rows, []))
+    places = one.table.groupby(["variant", "threads"], sort=False)["row"].first()
+    columns, cells = [], []
+    for figure in FIGURES:
+        for variant, over_all in _over_all(one, figure).items():
+            base = dict(zip(places[variant], places[OFF]))
+            found = ratios(long(one.good, figure), base).reindex([*base]).to_dict("records")
+            columns.append((TITLES[figure], f"{variant.removeprefix('new ')} ÷ off"))
+            cells.append([*map(ratio_text, found), over_all])
+    heads = ["threads", *grouped(columns)]
+    return markdown(Table("", heads, [*map(list, zip([*map(str, places[OFF].index), "all"], *cells))], []))
 
 
 def _rx_ratio(new: Any, old: Any) -> tuple[float, str]:
@@ -216,7 +237,7 @@ def quote(folder: Path, words: str) -> str:
     raise ResultsError(f"{folder / name}: nothing begins with {begin!r}")
 
 
-OF_RUNS = (first, bounds, gain, spread, times, modes, runs, quote, radio, hours, hour_gain)
+OF_RUNS = (first, bounds, gain, spread, times, toggle, modes, runs, quote, radio, hours, hour_gain)
 KINDS = {kind.__name__: kind for kind in (*OF_RUNS, *OF_TEXTS)}
 
 

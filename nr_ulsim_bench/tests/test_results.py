@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from made_up import write
+from made_up import run, write
 from radio_runs import AUTO, OLD, by_power
 from typer.testing import CliRunner
 
@@ -83,6 +83,21 @@ def test_a_page_shows_a_table_of_runs_in_real_time(page):
     facts = results.facts_of(page.parent / "results" / "radio.ndjson")
     assert facts["runs"] == "20" and facts["commit"] == "abc"
     assert len(results.sweeps(page.parent / "results")) == 1
+
+
+def test_modes_are_compared_with_off_by_threads_and_over_all(tmp_path):
+    modes = {"off": (100, 50), "auto": (90, 40), "hint": (80, 50)}
+    settings = [(mode, at, rx) for mode, both in modes.items() for at, rx in zip((1, 2), both)]
+    lines = (run("new", n, rx, at, spin=mode) for mode, at, rx in settings for n in range(5))
+    write(tmp_path / "a.ndjson", lines)
+    table = results.modes(tmp_path, "a.ndjson").splitlines()
+    assert table[0].startswith("| threads | whole RX: auto ÷ off | hint ÷ off | symbol processing: auto ÷")
+    assert [line.split(" | ")[:3] for line in table[2:]] == [
+        ["| 1", "0.90 [0.90, 0.90]", "0.80 [0.80, 0.80]"],
+        ["| 2", "0.80 [0.80, 0.80]", "1.00 [1.00, 1.00]"],
+        ["| all", "0.85 [0.85, 0.85]", "0.89 [0.89, 0.89]"],
+    ]
+    assert results.toggle(tmp_path, "a.ndjson rx_us") == "0.85 [0.85, 0.85] (auto), 0.89 [0.89, 0.89] (hint)"
 
 
 def test_hours_compare_each_pool_with_oais_of_the_same_hour(tmp_path):

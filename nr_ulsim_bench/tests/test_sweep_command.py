@@ -5,7 +5,7 @@ the rest."""
 import re
 
 import pytest
-from cluster_tools import make_builds
+from cluster_tools import make_builds, runs_of
 from fake import a_program, printing
 from made_up import HOST, NEW_POOL, nrbench
 
@@ -67,6 +67,17 @@ def test_runs_that_were_taken_in_another_way_are_not_mixed_in(builds):
     nrbench(*builds)
     for more in ("--env TPOOL_WS_SPIN_CPU_MAX=5", "--env OAI_RNGSEED=3", "--trials 9", "--cpus 0"):
         assert "--out names another folder" in nrbench(*builds, *more.split(), status=2), more
+
+
+def test_a_patched_build_is_this_pool_with_hints(builds, tmp_path):
+    words = ("--patched", tmp_path / "patched", "--spin", "off,auto")
+    a_program(tmp_path / "patched", printing("v2.3.0-old-2-threads.txt"))
+    assert f"--patched {tmp_path}/patched/nr_ulsim has OAI's own pool" in nrbench(*builds, *words, status=2)
+    a_program(tmp_path / "patched", printing("v2.3.0-new-2-layers.txt"))
+    nrbench(*builds, *words)
+    modes = {(r.variant, r.environment.get("TPOOL_WS_SPIN")): r.program for r in runs_of(tmp_path)}
+    hint, auto = modes["new hint", "auto"], modes["new auto", "auto"]
+    assert hint != auto == modes["new off", "off"] and ("old", None) in modes
 
 
 def test_figures_that_oai_publishes_stand_beside_those_of_both_simulators(builds, tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ from nrbench.sweep.record import INLINE, Run
 OF_EACH_RUN = ("TPOOL_WS_SPIN",)  # shown by the variant
 SHARED = ("oai", "environment")  # compared between hosts, too; each host may have CPUs of its own
 ALL_POOLS = "program"  # of recorded slots
-OLD, NEW = "old", "new"  # pools of nr_ulsim
+OLD, NEW, PATCHED = "old", "new", "patched"  # builds of nr_ulsim; the pool of a patched one is the new
 OAI_POOL = "OAI's own pool"
 
 
@@ -119,10 +119,10 @@ def _differ(name: str, members: Iterable[Configuration]) -> bool:
 
 def is_wrong(side: str, pool: str | None) -> bool:
     """
-    @param side  the option that names the build: old is OAI's pool, new is thread_pool_ws
+    @param side  the option that names the build: old is OAI's pool, new and patched are thread_pool_ws
     @param pool  the line in which thread_pool_ws names itself; None = there is none
     """
-    return (pool is not None) != (side == NEW)
+    return (pool is not None) != (side != OLD)
 
 
 def wrong_pools(runs: Iterable[Run]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from nrbench.facts import memory
 from nrbench.progress import say
 from nrbench.record import Host
 from nrbench.session import session_id
-from nrbench.sweep.configuration import NEW, OLD
+from nrbench.sweep.configuration import NEW, OLD, PATCHED
 from nrbench.sweep.options import Options
 from nrbench.sweep.record import INLINE, Kind, Setting, cores_for
 from nrbench.sweep.scenario import UPLINK, Case, Scenario, select, trials_of
@@ -22,6 +22,7 @@ from nrbench.system import parse_cpus
 
 KIND: Kind = "nr_ulsim"
 SCENARIO = "slides"
+HINT = "hint"  # auto in a patched build: OAI says when bursts come
 RUN_MIB = 1024  # more than a run needs
 START_S, SLOT_S = 1.6, 0.004  # of a run; of a slot of 273 PRB and one layer, transmitter and channel included
 
@@ -57,11 +58,11 @@ class Campaign:
         variants: list[tuple[str, str, str | None, int, int | None]] = []
         variants += [(one, INLINE, None, 0, n) for one in dict.fromkeys(programs.values()) for n in counts]
         for side, program in programs.items():
-            spins = (options.spins or sweep.spin) if side == NEW else (None,)
-            threads = options.threads or sweep.threads
-            variants += [(program, side, spin, number, None) for spin in spins for number in threads]
+            spins = {OLD: (None,), PATCHED: (HINT,)}.get(side, options.spins or sweep.spin)
+            pool, threads = OLD if side == OLD else NEW, options.threads or sweep.threads
+            variants += [(program, pool, spin, number, None) for spin in spins for number in threads]
         for program, pool, spin, number, count in variants:
-            environment = {"TPOOL_WS_SPIN": str(spin)} if pool == NEW else {}
+            environment = {"TPOOL_WS_SPIN": "auto" if spin == HINT else str(spin)} if pool == NEW else {}
             environment |= dict(options.environment)
             guess_s = START_S + SLOT_S * trials_of(case.words)
             yield Setting(
@@ -87,7 +88,7 @@ class Campaign:
 
 def _keys(case: Case) -> Iterator[str]:
     """Of its builds."""
-    return (side if case.program == UPLINK else f"{side}/{case.program}" for side in (OLD, NEW))
+    return (side if case.program == UPLINK else f"{side}/{case.program}" for side in (OLD, NEW, PATCHED))
 
 
 def _builds(options: Options, cases: Iterable[Case]) -> dict[str, Simulator]:

@@ -78,6 +78,7 @@ def modes_option(default: str) -> Any:
 Names = tuple[str, ...]
 OLD = Option(help="build folder of OAI with its own pool, or its nr_ulsim")
 NEW = Option(help="build folder of OAI with thread_pool_ws, or its nr_ulsim")
+PATCHED = Option(help="the same with pre-wake patches: runs of a mode `hint`")
 CASES = Option(help="scenarios or their files, or SCENARIO:CASE,CASE; without builds: recorded slots")
 THREADS = Option(help="numbers of threads, such as 1,2,4,8 (default: the scenario's)")
 REPEATS = Option(help="runs of each setting; verdicts need 5 (default: the scenario's)", min=1)
@@ -94,6 +95,7 @@ class Options(OfSessions):
 
     old: Annotated[Path | None, OLD] = None
     new: Annotated[Path | None, NEW] = None
+    patched: Annotated[Path | None, PATCHED] = None
     cases: Annotated[str | None, CASES] = None
     threads: Annotated[tuple[int, ...], Given(TEXT, _numbers), THREADS] = ()
     spins: Annotated[Names, Given(TEXT, modes), modes_option("the scenario's")] = ()
@@ -110,7 +112,7 @@ class Options(OfSessions):
     short: bool = False  # two files of recorded slots only; no option
 
     def check(self) -> None:
-        has_build = bool(self.old or self.new)
+        has_build = bool(self.old or self.new or self.patched)
         for name, option in (OF_SLOTS if has_build else OF_BUILDS).items():
             if getattr(self, name):
                 raise ValueError(f"--{option} is only for sweeps {'without' if has_build else 'with'} builds")

@@ -39,7 +39,7 @@ class What(Strict):
     case: str
     options: tuple[str, ...]  # of nr_ulsim; or the file of recorded slots
     pool: str  # old, new, inline; or the name of a built-in pool
-    spin: str | None = None  # off, auto, fixed:N, hot; None: this pool has no pre-wake
+    spin: str | None = None  # off, auto, hint, fixed:N, hot; None: this pool has no pre-wake
     threads: Count  # of the pool; 0: inline
     cpus: Annotated[str, AfterValidator(normal_cpus)] | None = None  # None: not bound
     at_once: Annotated[Count, Field(ge=2)] | None = None  # side by side, one a CPU; all times are means
