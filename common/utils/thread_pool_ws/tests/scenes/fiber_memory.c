@@ -22,10 +22,6 @@ SCENES("fiber_memory",
    "deny addresses; times 2: push n fiber stack=1048576 in=g = -ENOMEM\n"
    "deny pages; push n fiber stack=1048576 in=g = -ENOMEM; is stacks 0; is done g 0; settle\n"
    "deny none; push n fiber stack=1048576 in=h; wait h"},
-  {"without_memory_the_push_runs_the_task",
-   "pool workers=1 queue_capacity=2; stand; push a 2; deny memory; push a; push b high; push c low\n"
-   "is ran a; is ran b; is ran c; deny none; push a; push b high; push c low; is queued_tasks 5\n"
-   "let; settle; is ran a 4"},
   {"a_push_that_the_pool_refuses_gives_its_stack_back",
    STACKS
    "push n fiber; stop drain; times 200: push n fiber in=g = -ECANCELED\n"

@@ -137,5 +137,9 @@ SCENES("fiber_turn",
    "x: deny memory; push n 2 fiber; push n fiber = -ENOMEM; deny none\n"
    "pool workers=1; push y 20 fiber; settle; destroy; pool workers=1 queue_capacity=2 fifo=0\n"
    "push x in=o; until done o; settle; is ran n 2"},
+  {"a_push_of_a_task_to_a_full_queue_without_memory_runs_it",
+   "pool workers=1 queue_capacity=2; stand; push a 2; deny memory; push a; push b high; push c low\n"
+   "is ran a; is ran b; is ran c; deny none; push a; push b high; push c low; is queued_tasks 5\n"
+   "let; settle; is ran a 4"},
 )
 // clang-format on
