@@ -38,6 +38,7 @@ BACKENDS: tuple[Backend, ...] = (
     Backend(ALONE, _BUILT_IN),
     Backend("mutex-queue", _BUILT_IN),
     Backend("mutex-per-worker", _BUILT_IN),
+    Backend("oai", "cmake -DWS_BENCH_OAI_DIR=<checkout of OAI>"),
     Backend("onetbb", "PyPI tbb and tbb-devel, or Debian libtbb-dev", _BY_OPTION),
     Backend("openmp-gcc", "Debian gcc", _BY_ENVIRONMENT),
     Backend("openmp-llvm", "Debian clang and libomp-dev", _BY_ENVIRONMENT),

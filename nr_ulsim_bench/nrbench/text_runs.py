@@ -3,6 +3,7 @@
 cells stand two blanks or more apart, an empty line ends a table. Each KIND of results.py here has the folder
 of the raw runs, and the words of its mark."""
 
+import csv
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -15,6 +16,8 @@ SCALING, PREWAKE = "scaling-simulated.txt", "2-cores-pre-wake.txt"
 LIVES, NOISES = "2-cores-lives.txt", "2-cores-noises.txt"
 SLOTS = "v2.3.0_prb273_mcs25_l1.slots"  # recorded in nr_ulsim
 ALONE = "alone"  # the noise that is none
+SOURCES = "sources.csv"  # beside the folder of the raw runs
+CELL = re.compile(r"\[([^|\]]+)\|([^|\]]+)\|(\d+)\]")  # begin of a table | begin of a row | column, from 0
 MUCH = 50  # percent by which a p99 falls or rises
 LONG_US = 20  # tasks from there on
 
@@ -130,4 +133,28 @@ def regret(folder: Path, _: str) -> str:
     return f"{ratios}, at most {REGRET_MAX:g} in {met} of {len(rows)} cases; 95 % intervals: {span(ends)}"
 
 
-OF_TEXTS = (simulated_gain, simulated_most, growth, goals, lives_p99, right, late_starts, settled, regret)
+def cell(path: Path, at: re.Match[str]) -> str:
+    """Of one row, or from the least to the largest of several."""
+    column = int(at[3])
+    texts = [
+        row[column] for row in found(path, at[1]) if " ".join(row).startswith(at[2]) and len(row) > column
+    ]
+    if not texts:
+        raise ResultsError(f"{path}: has no cell {at[0]}")
+    return texts[0] if len(texts) == 1 else span(float(text.split()[0]) for text in texts)
+
+
+def headlines(folder: Path, _: str) -> str:
+    """What the sources of this pool have published, beside the same of raw runs."""
+    rows = []
+    with open(folder.parent / SOURCES, encoding="utf-8", newline="") as lines:
+        for one in csv.DictReader(lines):
+            path = folder / one["file"]
+            here = CELL.sub(lambda at, path=path: cell(path, at), one["here"])
+            rows.append([one["headline"], one["theirs"], here, f"[run]({folder.name}/{path.name})"])
+    return markdown(Table("", ["headline", "theirs", "here", ""], rows, []))
+
+
+OF_TEXTS = (
+    simulated_gain, simulated_most, growth, goals, lives_p99, right, late_starts, settled, regret, headlines
+)  # fmt: skip

@@ -116,3 +116,27 @@ def test_a_report_without_the_table_is_an_error(tmp_path):
     (tmp_path / "2-cores-pre-wake.txt").write_text("Regret: none", encoding="utf-8")
     with pytest.raises(ResultsError, match="nothing begins with 'Steps:'"):
         results.filled("<!-- results: settled -->?<!-- end -->", tmp_path)
+
+
+CONTEST = """\
+head
+
+Contest of 3 pools
+case   pool  wall, s  this pool / it [95 %]
+fib19  ws        1.5
+fib19  a         3.0      0.50 [0.40, 0.60]
+fib19  b         2.0                  0.750
+"""
+
+
+def test_headlines_stand_beside_those_of_the_sources(tmp_path):
+    def row(here):
+        (tmp_path / "sources.csv").write_text(f'headline,theirs,here,file\nfib,"1, 2 s","{here}",run.txt\n')
+        return results.filled("<!-- results: headlines -->?<!-- end -->", tmp_path / "results")
+
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "run.txt").write_text(CONTEST, encoding="utf-8")
+    text = row("[Contest|fib19 ws|2] s, ÷ [Contest|fib19|3], [Contest|fib19 a|3]")
+    assert "| fib | 1, 2 s | 1.5 s, ÷ 0.50 to 0.75, 0.50 [0.40, 0.60] | [run](results/run.txt) |" in text
+    with pytest.raises(ResultsError, match="has no cell"):
+        row("[Contest|fib19 c|2]")

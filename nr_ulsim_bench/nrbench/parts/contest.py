@@ -22,7 +22,7 @@ FIGURES = (
 FIGURES += "retiring bad_speculation frontend_bound backend_bound".split()
 TIMES = (
     "case{case}; pool{pool}; wall, s{wall_s:.2f}; x CPUs / work{ideal:.2f}; user, s{user_s:.2f};"
-    " system, s{system_s:.2f}; this pool / it [95 %]{ratio}"
+    " system, s{system_s:.3f}; this pool / it [95 %]{ratio}"
 )
 COUNTS = (
     "case{case}; pool{pool}; switches: voluntary{ctx_voluntary:.0f}; involuntary{ctx_involuntary:.0f};"
