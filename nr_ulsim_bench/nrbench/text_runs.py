@@ -151,8 +151,8 @@ def headlines(folder: Path, _: str) -> str:
         for one in csv.DictReader(lines):
             path = folder / one["file"]
             here = CELL.sub(lambda at, path=path: cell(path, at), one["here"])
-            rows.append([one["headline"], one["theirs"], here, f"[run]({folder.name}/{path.name})"])
-    return markdown(Table("", ["headline", "theirs", "here", ""], rows, []))
+            rows.append([f"[{one['headline']}]({folder.name}/{path.name})", one["theirs"], here])
+    return markdown(Table("", ["headline", "theirs", "here"], rows, []))
 
 
 OF_TEXTS = (

@@ -137,6 +137,6 @@ def test_headlines_stand_beside_those_of_the_sources(tmp_path):
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "run.txt").write_text(CONTEST, encoding="utf-8")
     text = row("[Contest|fib19 ws|2] s, ÷ [Contest|fib19|3], [Contest|fib19 a|3]")
-    assert "| fib | 1, 2 s | 1.5 s, ÷ 0.50 to 0.75, 0.50 [0.40, 0.60] | [run](results/run.txt) |" in text
+    assert "| [fib](results/run.txt) | 1, 2 s | 1.5 s, ÷ 0.50 to 0.75, 0.50 [0.40, 0.60] |" in text
     with pytest.raises(ResultsError, match="has no cell"):
         row("[Contest|fib19 c|2]")

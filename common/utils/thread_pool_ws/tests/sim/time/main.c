@@ -102,7 +102,7 @@ static int compare(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/// As the benchmark takes it: between the two neighbours.
+/// Between the two neighbours.
 static double percentile(double *values, uint32_t count, double share)
 {
   if (count == 0)

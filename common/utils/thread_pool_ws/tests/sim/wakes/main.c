@@ -21,8 +21,8 @@ static bool over(void)
 
 static void *play(void *unused)
 {
-  char *words[] = {"", "3", NULL};
-  status = wakes_main(2, words);
+  char name[] = "wakes", rounds[] = "3";
+  status = wakes_main(2, (char *[]){name, rounds, NULL});
   is_over = true;
   return unused;
 }
