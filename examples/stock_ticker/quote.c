@@ -146,10 +146,10 @@ static bool parse_body(request_t *request, char *body)
   char symbol[QUOTE_SYMBOL_MAX + 1];
   int end = 0;
   body[strcspn(body, "\r\n")] = '\0';
-  const int fields = sscanf(body, "%15[^,],%lf,%lf,%lf%n", symbol, &quote->cap_millions, &quote->price,
-                            &quote->change_percent, &end);
-  if (fields != 4 || body[end] != '\0')
-    return failed(request, "expected a symbol and three numbers", body);
+  const int fields = sscanf(body, "%15[^,],%23[^,],%lf,%lf,%lf%n", symbol, quote->company,
+                            &quote->cap_millions, &quote->price, &quote->change_percent, &end);
+  if (fields != 5 || body[end] != '\0')
+    return failed(request, "expected a symbol, a company and three numbers", body);
   return strcmp(symbol, quote->symbol) == 0 || failed(request, "a quote of another symbol", symbol);
 }
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #define QUOTE_SYMBOL_MAX 15
+#define QUOTE_COMPANY_MAX 23
 
 /// One symbol's. The first part is the caller's, the second the result.
 typedef struct {
@@ -17,6 +18,7 @@ typedef struct {
   bool marked; ///< the pool is told about the waits (ws_blocking_begin)
 
   char error[80]; ///< "" = the fields below are valid
+  char company[QUOTE_COMPANY_MAX + 1]; ///< a longer name is an error
   double cap_millions;
   double price;
   double change_percent;

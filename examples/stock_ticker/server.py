@@ -42,7 +42,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if fault == "garbage":
             self.wfile.write(b"220 this is no web server\r\n")
             return
-        body = ("OTHER,1,1,1" if fault == "other" else line).encode() + b"\n"
+        body = ("OTHER,Other,1,1,1" if fault == "other" else line).encode() + b"\n"
         self.send_response(200)
         self.send_header("Content-Type", "text/csv")
         self.send_header("Content-Length", str(len(body)))

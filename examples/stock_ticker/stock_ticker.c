@@ -103,14 +103,15 @@ static int get_all(ticker_t *ticker, uint32_t threads, result_t *result)
 
 static void print_quotes(const ticker_t *ticker, uint32_t symbols)
 {
-  printf("%-8s %14s %10s %8s\n", "symbol", "cap, millions", "price", "change");
+  printf("%-8s %-*s %14s %10s %8s\n", "symbol", QUOTE_COMPANY_MAX, "company", "cap, millions", "price",
+         "change");
   for (uint32_t i = 0; i < symbols; i++) {
     const quote_t *quote = &ticker->quote[i];
     if (quote->error[0])
       printf("%-8s %s\n", quote->symbol, quote->error);
     else
-      printf("%-8s %14.1f %10.2f %+7.2f%%\n", quote->symbol, quote->cap_millions, quote->price,
-             quote->change_percent);
+      printf("%-8s %-*s %14.1f %10.2f %+7.2f%%\n", quote->symbol, QUOTE_COMPANY_MAX, quote->company,
+             quote->cap_millions, quote->price, quote->change_percent);
   }
 }
 

@@ -43,8 +43,8 @@ def ticker(*words: str, status: int = 0) -> subprocess.CompletedProcess[str]:
 
 
 def row(name: str) -> str:
-    _, cap, last, change = QUOTES[name]
-    return f"{name:8} {float(cap):14.1f} {float(last):10.2f} {float(change):+7.2f}%"
+    _, company, cap, last, change = QUOTES[name]
+    return f"{name:8} {company:23} {float(cap):14.1f} {float(last):10.2f} {float(change):+7.2f}%"
 
 
 def table() -> None:
