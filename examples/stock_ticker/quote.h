@@ -17,7 +17,7 @@ typedef struct {
   uint32_t timeout_ms; ///< for the whole request
   bool marked; ///< the pool is told about the waits (ws_blocking_begin)
 
-  char error[80]; ///< "" = the fields below are valid
+  char error[96]; ///< "" = the fields below are valid
   char company[QUOTE_COMPANY_MAX + 1]; ///< a longer name is an error
   double cap_millions;
   double price;
