@@ -253,7 +253,8 @@ static int count_while_closing(void *unused)
   scene_end(); // and the worker's own stacks go to the shared list
   counting.trims = true;
   stats = fiber_stats();
-  good = good && !counting.trims && counting.failed == 0 && counting.locked == 0 && !any_slab();
+  good = good && !counting.trims && counting.locked == 0 && !any_slab()
+         && (TEST_EMULATED || counting.failed == 0); // QEMU 7.2 has no mincore() of guard pages
   stats = fiber_stats();
   return good && stats.stacks == 0 && stats.stacks_free == 0 ? CHILD_GOOD : 1;
 }
