@@ -20,7 +20,8 @@
 /// A function with an error code returns -EINVAL when the pool, or a pointer that it needs, is NULL.
 /// A function without one does nothing then, unless its text names another meaning of NULL.
 ///
-/// After fork() the child may create pools of its own, and may call exit(). The pools of the parent have no
+/// After fork() the child may create pools of its own, and may call exit(). Handlers of pthread_atfork() may
+/// use pools, unless they were registered before the library was loaded. The pools of the parent have no
 /// threads in the child (ws_pool_is_lost()): there a push, a wait for the pool, a cancel that waits and a
 /// stop return -ESRCH, ws_pool_stats() returns the counts at the fork, hints do nothing, and
 /// ws_pool_destroy() returns without freeing the pool. A wait in such a pool for a group that is not complete
