@@ -85,9 +85,10 @@ typedef enum { WS_PRIORITY_NORMAL, WS_PRIORITY_HIGH, WS_PRIORITY_LOW } ws_priori
 /// undefined, as after longjmp out of a task.
 /// Threads run tasks with cancellation disabled (pthread_setcancelstate): a worker all its life, another
 /// thread during its wait, its stop, its loop (ws_reduce.h), its ws_pool_cancel_wait(), or a push that runs a
-/// task. A request acts at the thread's next cancellation point after that: no push or wait is one, but a
-/// thread in ws_pool_await() can be cancelled, or call pthread_exit(), in the event's sleep, outside tasks,
-/// loops and scans. A task that enables cancellation must not be cancelled.
+/// task. A request acts at the thread's next cancellation point after that: no push or wait is one, nor the
+/// creation or the end of a pool, but a thread in ws_pool_await() can be cancelled, or call pthread_exit(),
+/// in the event's sleep, outside tasks, loops and scans. A task that enables cancellation must not be
+/// cancelled.
 typedef struct {
   void (*func)(void *arg);
   void *arg;
