@@ -212,7 +212,7 @@ class Kind:
         tried twice: while Linux rewrites its own code, another CPU of QEMU's may run what that was."""
         began, said = time.monotonic(), self.boot(machine, kernel)
         if not re.search("^RESULT " if self.accelerator == "kvm" else "^TEST 0 ", said, re.MULTILINE):
-            say(f"{machine.name}: {self.accelerator} does not boot it; once more, with tcg{said[-200:]}")
+            say(f"{machine.name}: {self.accelerator} does not boot it; once more, with tcg:\n{said[-200:]}")
             self.accelerator = "tcg"
             said = self.boot(machine, kernel)
         results = list(read_results(machine, said))

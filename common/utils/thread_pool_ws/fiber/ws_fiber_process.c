@@ -109,13 +109,18 @@ static void in_child(void)
   memset(thread->kept_count, 0, sizeof(thread->kept_count));
 }
 
+/// Before the handlers of the program, which may use fibers.
+__attribute__((constructor(101))) static void watch_forks_first(void)
+{
+  pthread_atfork(NULL, NULL, in_child); // without memory for it, the child of a fork has no fibers
+}
+
 static void begin(void)
 {
   ws_fiber_process_t *process = &ws_fiber_process;
   init_locks();
   process->guards_max = guards_max();
   process->class_least = class_least();
-  pthread_atfork(NULL, NULL, in_child); // without memory for it, the child of a fork has no fibers
   // Without a key the stacks of a thread that ends stay with it.
   process->has_key = pthread_key_create(&process->key, release_thread) == 0;
 }

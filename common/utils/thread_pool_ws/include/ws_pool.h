@@ -20,7 +20,8 @@
 /// A function with an error code returns -EINVAL when the pool, or a pointer that it needs, is NULL.
 /// A function without one does nothing then, unless its text names another meaning of NULL.
 ///
-/// After fork() the child may create pools of its own, and may call exit(). The pools of the parent have no
+/// After fork() the child may create pools of its own, and may call exit(). Handlers of pthread_atfork() may
+/// use pools, unless they were registered before the library was loaded. The pools of the parent have no
 /// threads in the child (ws_pool_is_lost()): there a push, a wait for the pool, a cancel that waits and a
 /// stop return -ESRCH, ws_pool_stats() returns the counts at the fork, hints do nothing, and
 /// ws_pool_destroy() returns without freeing the pool. A wait in such a pool for a group that is not complete
@@ -84,9 +85,10 @@ typedef enum { WS_PRIORITY_NORMAL, WS_PRIORITY_HIGH, WS_PRIORITY_LOW } ws_priori
 /// undefined, as after longjmp out of a task.
 /// Threads run tasks with cancellation disabled (pthread_setcancelstate): a worker all its life, another
 /// thread during its wait, its stop, its loop (ws_reduce.h), its ws_pool_cancel_wait(), or a push that runs a
-/// task. A request acts at the thread's next cancellation point after that: no push or wait is one, but a
-/// thread in ws_pool_await() can be cancelled, or call pthread_exit(), in the event's sleep, outside tasks,
-/// loops and scans. A task that enables cancellation must not be cancelled.
+/// task. A request acts at the thread's next cancellation point after that: no push or wait is one, nor the
+/// creation or the end of a pool, but a thread in ws_pool_await() can be cancelled, or call pthread_exit(),
+/// in the event's sleep, outside tasks, loops and scans. A task that enables cancellation must not be
+/// cancelled.
 typedef struct {
   void (*func)(void *arg);
   void *arg;

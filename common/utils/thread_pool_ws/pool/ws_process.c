@@ -94,6 +94,12 @@ void ws_process_watch_forks(void)
   pthread_mutex_unlock(&ws_process.lock);
 }
 
+/// Before the handlers of the program: pthread_atfork() calls those around a fork while no lock is held here.
+__attribute__((constructor(101))) static void watch_forks_first(void)
+{
+  ws_process_watch_forks();
+}
+
 bool ws_process_see_end(ws_self_t *self)
 {
   pthread_mutex_lock(&ws_process.lock);

@@ -47,13 +47,14 @@ const char *ws_file_folder(void)
   return own.folder.path;
 }
 
-void ws_file_begin(const ws_settings_t *settings)
+const char *ws_file_begin(const ws_settings_t *settings)
 {
   ws_folder_t *const in = &own.folder;
+  const char *why = NULL;
   char program[17] = "";
   memset(&own, 0, sizeof(own));
   if (settings->record[0] && !realpath(settings->record, in->path)) {
-    ws_warn(settings, "record=%s: %s; there is no record", settings->record, strerror(errno));
+    why = strerror(errno);
     in->path[0] = '\0';
   }
   ws_os_read("/proc/self/comm", program, sizeof(program));
@@ -70,6 +71,7 @@ void ws_file_begin(const ws_settings_t *settings)
            (unsigned long long)own.head.real_ns);
   in->bound = (uint64_t)settings->record_mb << 20;
   ws_journal_begin(in->path, program, own.head.pid, (uint32_t)own.head.real_ns);
+  return why;
 }
 
 /// Count in the journal what has ended since the last call, and write it. Bursts are then in its minute in

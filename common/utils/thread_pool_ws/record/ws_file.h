@@ -26,9 +26,9 @@ typedef struct {
   alignas(4096) char maps[1 << 17]; ///< lines of /proc/self/maps, up to a 0: for addresses of functions
 } ws_file_head_t;
 
-/// @brief Begin the record in settings->record, which may be "": there is none. What fails is a warning. The
-/// first write makes the file.
-void ws_file_begin(const ws_settings_t *settings);
+/// @brief Begin the record in settings->record, which may be "": there is none. The first write makes the
+/// file. @return NULL; or why there is no record
+const char *ws_file_begin(const ws_settings_t *settings);
 
 /// @brief The library is unloaded: let go of the locks of the record and the journal. The files stay.
 void ws_file_end(void);

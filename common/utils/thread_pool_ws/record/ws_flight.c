@@ -20,22 +20,24 @@ static ws_provider_t table; ///< constant once it is seen
 static bool begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_settings)
 {
   const ws_settings_t *settings = &pool->settings;
+  const char *why = NULL; // there is no record, though one was asked for
   pthread_mutex_lock(&ws_process.pools_lock); // a fork waits for it
   if (!ws_rings_are_own()) { // the first one, or in the child of a fork
     if (ws_rings.pid != 0) // else a guard may be in ws_scribe_widen()
       ws_scribe_forget();
     ws_rings_begin();
-    ws_file_begin(settings);
+    why = ws_file_begin(settings);
     table = ws_provider_events() ? *ws_provider_events() : table; // LTTng's, or in that child this
     table.note = ws_burst_note;
     ws_self()->ring = NULL; // in that child there was none to take
     ws_store_release(&ws_provider, &table); // [edge PROVIDER release] the table, the rings
   } else if (settings->record[0] && !ws_file_folder()[0]) {
-    ws_warn(settings, "record=%s: a pool before this one began without; there is no record",
-            settings->record);
+    why = "a pool before this one began without";
   }
   const bool judges = ws_ledger_begin(pool, deadline_ns, by_settings);
   pthread_mutex_unlock(&ws_process.pools_lock);
+  if (why) // without the lock: the host's function may fork, make a pool, or end the process
+    ws_warn(settings, "record=%s: %s; there is no record", settings->record, why);
   if (judges) // without the lock: to make a thread waits for a fork, and a fork for the lock
     ws_scribe_begin(settings);
   return judges;

@@ -273,6 +273,7 @@ static void *scribe(void *unused)
 
 void ws_scribe_begin(const ws_settings_t *settings)
 {
+  int error = 0;
   pthread_mutex_lock(&own.lock);
   uint32_t state = ws_load_acquire(&own.state); // [edge LATE acquire] only its end
   // [edge LATE acq_rel] one that was left goes on, unless it has come to its end
@@ -291,12 +292,12 @@ void ws_scribe_begin(const ws_settings_t *settings)
                       .windows = before.windows};
     ws_store_relaxed(&own.state, 0); // relaxed: there is no scribe
     ws_hint_store(&own.tid, 0);
-    const int error = ws_os_thread_create(&own.thread, 0, WS_PATIENCE_NS, scribe, NULL);
+    error = ws_os_thread_create(&own.thread, 0, WS_PATIENCE_NS, scribe, NULL);
     ws_store_release(&own.is_there, error == 0); // [edge LATE release] the rings, the folder
-    if (error)
-      ws_warn(settings, "cannot create the thread that examines late bursts: %s", ws_os_refusal(error));
   }
   pthread_mutex_unlock(&own.lock);
+  if (error) // without the lock: the host's function may end the process
+    ws_warn(settings, "cannot create the thread that examines late bursts: %s", ws_os_refusal(error));
 }
 
 /// Have the scribe end, with the caller's class, and wait for that. @param until_ns  CLOCK_MONOTONIC, 0 =

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "../cancel/ws_skip.h"
 #include "../classes/ws_classes.h"
+#include "../core/ws_escape.h"
 #include "../core/ws_run.h"
 #include "../page/ws_page.h"
 #include "../pool/ws_callback.h"
@@ -180,12 +181,8 @@ static int set_up_pool(struct ws_pool_s *pool)
   return result;
 }
 
-int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
+static int create(ws_pool_t **out, const ws_settings_t *settings)
 {
-  if (out)
-    *out = NULL;
-  if (!out || !settings)
-    return -EINVAL;
   ws_process_watch_forks();
   ws_settings_t checked;
   if (ws_settings_take(&checked, settings) < 0)
@@ -221,6 +218,18 @@ int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
   ws_guard_await(pool);
   *out = pool;
   return 0;
+}
+
+int ws_pool_create(ws_pool_t **out, const ws_settings_t *settings)
+{
+  if (out)
+    *out = NULL;
+  if (!out || !settings)
+    return -EINVAL;
+  const int cancel = ws_cancel_disable(); // locks of the process would stay taken
+  const int result = create(out, settings);
+  ws_cancel_restore(cancel);
+  return result;
 }
 
 /// How often an end looks whether a push is over.
@@ -298,8 +307,10 @@ void ws_pool_destroy(ws_pool_t *pool)
     return; // the thread that stops the pool destroys it
   WS_REQUIRE(!is_second, "ws_pool_destroy", "called a second time for the pool");
   ws_store_relaxed(&pool->end.destroyed, 1); // relaxed: one caller
+  const int cancel = ws_cancel_disable(); // locks of the process would stay taken
   if (is_inside)
     end_later(pool);
   else
     end(pool);
+  ws_cancel_restore(cancel);
 }

@@ -222,6 +222,39 @@ static int too_late(void *unused)
   return test_warnings_with("a pool before this one began without; there is no record") != 1;
 }
 
+static void exit_in_warning(void *unused, const char *message)
+{
+  exit(strstr(message, "there is no record") ? 0 : 2);
+}
+
+/// The host's function is called without a lock that the end of the process, or a fork, needs.
+static int warn_and_exit(void *unused)
+{
+  ws_settings_t settings = test_settings(1);
+  snprintf(settings.record, sizeof(settings.record), "/proc/self/no");
+  settings.warn = exit_in_warning;
+  test_create(&settings);
+  return 1;
+}
+
+static void *live_while_cancelled(void *goes_on)
+{
+  pthread_cancel(pthread_self());
+  ws_pool_destroy(recorded_pool(folder, 0));
+  *(bool *)goes_on = true;
+  return NULL;
+}
+
+/// The request acts neither in the creation nor in the end of the pool, which have locks of the process.
+static int be_cancelled(void *unused)
+{
+  pthread_t thread;
+  bool goes_on = false;
+  pthread_create(&thread, NULL, live_while_cancelled, &goes_on);
+  pthread_join(thread, NULL);
+  return goes_on ? 0 : 1;
+}
+
 /// The folder is named as it was when the pool began.
 static int go_elsewhere(void *unused)
 {
@@ -577,6 +610,8 @@ TEST_CASE(the_files_are_whole_private_and_few)
       {without_locks, 0, 1, 1, 0, false},
       {without_folder, 0, 0, 0, 0, false},
       {too_late, 0, 0, 0, 0, false},
+      {warn_and_exit, 0, 0, 0, 0, false},
+      {be_cancelled, 0, 1, 1, 0, false},
       {go_elsewhere, 0, 1, 1, 0, false},
       {lose_file, 0, 1, 1, 0, false},
       {be_late, 0, 1, 1, 0, false},

@@ -219,6 +219,32 @@ TEST_CASE(a_child_of_a_child_has_pools)
   test_destroy(pool);
 }
 
+static bool handler_makes;
+static int made_by_handler;
+
+static void make_in_handler(void)
+{
+  if (handler_makes)
+    made_by_handler = use_own_pool(NULL);
+}
+
+static int look_at_handler(void *unused)
+{
+  return made_by_handler;
+}
+
+static int fork_with_handlers(void *unused)
+{
+  handler_makes = true;
+  return test_in_child(look_at_handler, NULL) == HAS_WORKED ? made_by_handler : 1;
+}
+
+/// Though they were registered before the first pool.
+TEST_CASE(handlers_of_the_program_make_pools_at_a_fork)
+{
+  CU_ASSERT_EQUAL(test_in_child(fork_with_handlers, NULL), HAS_WORKED);
+}
+
 /// A call of the C library, in the thread that creates a pool, which holds a lock. Another thread forks now.
 static struct {
   sem_t is_locked, is_forking;
@@ -294,6 +320,7 @@ int main(void)
   puts("thread sanitizer starts no thread in the child of a process that has several");
   return TEST_CHILD_SKIP;
 #endif
+  pthread_atfork(make_in_handler, NULL, make_in_handler);
   return test_run(0, NULL);
 }
 

@@ -245,6 +245,16 @@ TEST_CASE(in_a_child_of_a_fiber)
   stand_run(&fiber.stand, try_all);
   end();
 }
+
+/// Though it was registered before the first fiber.
+TEST_CASE(a_handler_of_the_program_uses_fibers)
+{
+  begin();
+  handler_uses_fibers = true;
+  CU_ASSERT_EQUAL(test_in_child(look_at_handler, NULL), ROW_RIGHT);
+  handler_uses_fibers = false;
+  end();
+}
 #endif
 
 int main(void)
@@ -252,6 +262,9 @@ int main(void)
 #ifdef WS_TSAN
   puts("thread sanitizer starts no thread in the child of a process that has several");
   return TEST_CHILD_SKIP;
+#endif
+#ifdef WS_TEST_FIBER
+  pthread_atfork(NULL, NULL, use_fibers_in_handler);
 #endif
   return test_run(0, NULL);
 }
