@@ -39,8 +39,8 @@ WS_FOR_FIBERS void ws_note_idle(struct ws_pool_s *pool);
 /// @threads  the worker
 void ws_complete_due(ws_worker_t *worker);
 
-/// @brief Run a task taken from a queue, or skip it if the pool aborts; complete its group, count it. What it
-/// pushes has its group as root, if the caller's queue is empty. Without a queue as ws_run_late().
+/// @brief Run a task taken from a queue, or skip it if the pool aborts; complete its group, count it. Tasks
+/// that it pushes have its group as root, if the caller's queue is empty. Without a queue as ws_run_late().
 void ws_run_whole(struct ws_pool_s *pool, ws_here_t here, const ws_task_t *task);
 
 /// @brief Count @p tasks as pushed, before they can run: a thread that compares run with pushed must never

@@ -54,8 +54,8 @@ static bool help_any(ws_search_t *search)
   return true;
 }
 
-/// Sleep until the pool is idle, or until @p until_ns (CLOCK_MONOTONIC; 0 = no limit). What is pushed
-/// meanwhile does not wake the caller: workers run it.
+/// Sleep until the pool is idle, or until @p until_ns (CLOCK_MONOTONIC; 0 = no limit). A push
+/// meanwhile does not wake the caller: workers run its task.
 static void sleep_until_idle(struct ws_pool_s *pool, uint64_t until_ns)
 {
   ws_add_acq_rel(&pool->idle_waiters, 1); // [edge IDLE_DEKKER acq_rel]

@@ -161,7 +161,7 @@ typedef struct {
   /// up, summed
   uint64_t throttled;
 } ws_grants_t;
-/// Read them now, from files of the kernel. What cannot be read counts as no limit, and as no such period.
+/// Read them now, from files of the kernel. A file that cannot be read: no limit, and no such period.
 ws_grants_t ws_os_grants(void);
 
 /// Numbers of NUMA nodes that Linux can have.

@@ -33,8 +33,8 @@ static inline bool ws_near_is(const struct ws_pool_s *pool, const ws_worker_t *w
 /// @param cpu  -1 = not known: it was not
 bool ws_producer_on_cpu(const struct ws_pool_s *pool, int32_t cpu);
 
-/// @return whether a wake of the worker would stop the producer: the worker is pinned to its CPU. Such a
-///         worker sets no timer, and no push wakes it while the producer runs (ws_wake.c)
+/// @return whether a wake of the worker would stop the producer: the worker is pinned to its CPU. It
+///         sets no timer then, and no push wakes it while the producer runs (ws_wake.c)
 static inline bool ws_near_stops_producer(const ws_worker_t *worker)
 {
   return worker->cpu >= 0 && ws_producer_on_cpu(worker->pool, worker->cpu);

@@ -80,30 +80,19 @@ bool ws_pool_is_lost(const ws_pool_t *pool)
   return pool && ws_is_lost(pool);
 }
 
-/// With ws_process.lock. If the system has no memory for it, the next call tries again.
-static void watch_forks(void)
-{
-  if (!ws_process.watches_forks)
-    ws_process.watches_forks = pthread_atfork(before_fork, after_fork, in_child) == 0;
-}
-
-void ws_process_watch_forks(void)
+/// Also when the library is loaded, before the handlers of the program: pthread_atfork() calls those around a
+/// fork while no lock is held here.
+__attribute__((constructor(101))) void ws_process_watch_forks(void)
 {
   pthread_mutex_lock(&ws_process.lock);
-  watch_forks();
+  if (!ws_process.watches_forks) // if the system has no memory for it, the next pool tries again
+    ws_process.watches_forks = pthread_atfork(before_fork, after_fork, in_child) == 0;
   pthread_mutex_unlock(&ws_process.lock);
-}
-
-/// Before the handlers of the program: pthread_atfork() calls those around a fork while no lock is held here.
-__attribute__((constructor(101))) static void watch_forks_first(void)
-{
-  ws_process_watch_forks();
 }
 
 bool ws_process_see_end(ws_self_t *self)
 {
   pthread_mutex_lock(&ws_process.lock);
-  watch_forks(); // the child of one would need the lock, and that of pools
   if (ws_process.key_state == WS_KEY_UNKNOWN)
     ws_process.key_state = pthread_key_create(&ws_process.key, free_lanes) == 0 ? WS_KEY_MADE : WS_KEY_NONE;
   const bool is_told = ws_process.key_state == WS_KEY_MADE

@@ -72,12 +72,13 @@ uint64_t ws_process_enroll(ws_self_t *self);
 /// process's thread-specific keys, there is no memory for this thread's, or the library is unloaded
 bool ws_process_see_end(ws_self_t *self);
 
-/// @brief From the first call on, the child of each fork of this process can make pools, and end by exit(),
-/// whatever the parent's threads did. The pools of the parent become LOST in it, and its thread leaves them.
+/// @brief Called when the library is loaded, and for each pool. From then on the child of each fork of this
+/// process can make pools, and end by exit(), whatever the parent's threads did. The pools of the parent
+/// become LOST in it, and its thread leaves them.
 void ws_process_watch_forks(void);
 
 /// Add to, and take from, the list of pools: those whose lanes a thread leaves when it ends, and that a fork
-/// makes LOST in the child. What is taken from the list must be there.
+/// makes LOST in the child. A pool that is taken from the list must be in it.
 void ws_process_add(struct ws_pool_s *pool);
 void ws_process_remove(struct ws_pool_s *pool);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file ws_usual.h
-/// What is usual for a kind of bursts of a pool. Bursts that begin with the same function are of one kind,
+/// The usual times of a kind of bursts of a pool. Bursts that begin with the same function are of one kind,
 /// and so are those of a phase. Only bursts on time count (ws_work_learn()), so that what makes each second
 /// one late does not become usual. Tables have a fixed size: if two kinds, or functions, share a place, the
 /// later one takes it.
