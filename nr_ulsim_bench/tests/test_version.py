@@ -46,7 +46,7 @@ def newest_heading(changes):
 
 def other_versions(own, page):
     """Of this project, as its pages show them."""
-    shown = re.findall(r"\bthread_pool_ws (\d+\.\d+\.\d+)|\btag -a v(\d+\.\d+\.\d+)", page)
+    shown = re.findall(r"\bthread_pool_ws[ -](\d+\.\d+\.\d+)|\btag -a v(\d+\.\d+\.\d+)", page)
     return {one or other for one, other in shown} - {own}
 
 

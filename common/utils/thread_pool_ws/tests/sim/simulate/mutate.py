@@ -50,7 +50,9 @@ class Tree:
 
     def change(self, edits: Iterable[Edit]) -> None:
         """Make the copy the checkout with the edits. Ninja builds only the files that differ."""
-        listed = run(ROOT, "git", "ls-files", "-z", "-co", "--exclude-standard").split("\0")
+        git = ["git", f"--git-dir={self.folder / 'git'}", f"--work-tree={ROOT}"]
+        run(ROOT, *git, "init", "-q")  # a source archive has no index
+        listed = run(ROOT, *git, "ls-files", "-z", "-o", "--exclude-standard").split("\0")
         texts = {name: (ROOT / name).read_bytes() for name in listed if (ROOT / name).is_file()}
         for edit in edits:
             name = str(MODULE.relative_to(ROOT) / edit.file)
