@@ -36,7 +36,7 @@
 #define WS_TO(state) (1u << (state))
 #define WS_CHANGES(table, from, to) ((void)sizeof((table)[0] + (from) + (to))) // Inbox.pml checks them
 #define sim_pause() ((void)0)
-#include "../../tasks/ws_tasks.h"
+#include "tasks/ws_tasks.h"
 #include "base/ws_atomic.h"
 
 static void fence_here(int point);
