@@ -169,8 +169,9 @@ static inline uint32_t ws_pool_stats(const struct ws_pool_s *pool, ws_stats_t *t
   return ws_pool_stats_sized(pool, &out);
 }
 
-/// @brief Report the statistics as at most 60 lines of at most 100 characters, without line ends.
+/// @brief Report the statistics as at most 100 lines of at most 100 characters, without line ends.
 /// Ignores a NULL pool. Without memory for their counters the workers' rows are left out.
+/// Waits at most 0.1 s for the causes of late bursts.
 /// @param line  called once for each line, in the calling thread; NULL: nothing happens
 /// @threads   any thread, while the pool exists; also after its stop
 void ws_pool_report(const struct ws_pool_s *pool, void (*line)(void *arg, const char *text), void *arg);

@@ -11,6 +11,7 @@
 #include "../sleep/ws_decide.h"
 
 #define COLUMNS 100
+#define INDENT 13u ///< of what does not fit on a line
 #define WORKERS_SHOWN 8u ///< more of them are shown as a sum
 
 typedef unsigned long long ull_t;
@@ -23,12 +24,21 @@ typedef struct {
 
 __attribute__((format(printf, 2, 3))) static void say(const out_t *out, const char *format, ...)
 {
-  char text[COLUMNS + 1]; // a line that is longer is cut
+  char text[6 * COLUMNS], *begin = text;
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof(text), format, args);
   va_end(args);
-  out->line(out->arg, text);
+  while (strlen(begin) > COLUMNS) { // break the line at a space: no word is half as long
+    char *end = begin + COLUMNS;
+    while (*end != ' ')
+      end--;
+    *end = '\0';
+    out->line(out->arg, begin);
+    begin = end + 1 - INDENT;
+    memset(begin, ' ', INDENT);
+  }
+  out->line(out->arg, begin);
 }
 
 static double us(uint64_t ns)
@@ -103,7 +113,7 @@ static void say_decisions(const out_t *out, const ws_stats_t *total, uint64_t fu
 static void say_pattern(const out_t *out, const ws_prewake_stats_t *stats)
 {
   say(out,
-      "  bursts     %llu after a pause, %llu of them when expected (%.1f %%);"
+      "  pushes     %llu after a pause, %llu of them when expected (%.1f %%);"
       " %llu expected, did not come",
       (ull_t)stats->bursts, (ull_t)stats->expected_bursts,
       100 * ratio((double)stats->expected_bursts, (double)stats->bursts), (ull_t)stats->absent_bursts);
@@ -140,6 +150,7 @@ static void say_prewake(const out_t *out, const ws_prewake_stats_t *stats, uint3
 static void say_ledger(const out_t *out, const struct ws_pool_s *pool)
 {
   ws_ledger_t ledger;
+  ws_flight_catch_up(pool);
   ws_pool_ledger(pool, &ledger);
   say(out, "  deadlines  %llu of %llu bursts late, %llu threads not judged; cause: main, in sum, at worst",
       (ull_t)ledger.late, (ull_t)ledger.bursts, (ull_t)ledger.left_out);

@@ -37,7 +37,7 @@ static bool begin(struct ws_pool_s *pool, uint64_t deadline_ns, bool by_settings
   const bool judges = ws_ledger_begin(pool, deadline_ns, by_settings);
   pthread_mutex_unlock(&ws_process.pools_lock);
   if (why) // without the lock: the host's function may fork, make a pool, or end the process
-    ws_warn(settings, "record=%s: %s; there is no record", settings->record, why);
+    ws_warn(settings, "record (TPOOL_WS_RECORD) %s: %s; there is no record", settings->record, why);
   if (judges) // without the lock: to make a thread waits for a fork, and a fork for the lock
     ws_scribe_begin(settings);
   return judges;
@@ -83,6 +83,12 @@ void ws_flight_end(struct ws_pool_s *pool)
 void ws_flight_widen(void)
 {
   ws_scribe_widen();
+}
+
+void ws_flight_catch_up(const struct ws_pool_s *pool)
+{
+  if (ws_ledger_of(pool))
+    ws_scribe_catch_up();
 }
 
 bool ws_flight_judge(struct ws_pool_s *pool, uint64_t deadline_ns)

@@ -30,6 +30,9 @@ void ws_flight_end(struct ws_pool_s *pool);
 /// @threads  each pool's guard, once. Does not wait: if the scribe begins or ends just then, nothing happens
 void ws_flight_widen(void);
 
+/// @brief Wait until the pool's late bursts so far are examined, at most 0.1 s.
+void ws_flight_catch_up(const struct ws_pool_s *pool);
+
 /// @brief Have the scribe copy the record for a user; does not wait for it.
 /// @param key  of the request: not 0, and that of no other one
 /// @return NULL: it is done; why not; WS_FLIGHT_LATER: ask again. @threads one at a time

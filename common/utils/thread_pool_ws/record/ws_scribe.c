@@ -15,6 +15,7 @@
 #define SHARE 10u ///< it rests so many times as long as it has used its CPU
 #define PASS_NS 2000000u ///< of its CPU, for late bursts in a pass
 #define LAST_NS 20000000u ///< the same in the last pass, for which a pool's end waits
+#define CATCH_UP_NS 100000000u
 #define WRITE_NS 200000000u
 #define WATCH_NS 100000000u ///< between two looks at the quota
 #define QUOTA_NS 250000000u ///< a quota that was used up is so again
@@ -47,6 +48,7 @@ static struct {
     ws_au64_t ready; ///< S its place + 1 when it is written
     ws_au64_t word[WORDS]; ///< S
   } list[WS_LATE_BURSTS];
+  ws_au64_t examined; ///< S all late bursts before this place are
   ws_au64_t asked, done; ///< S of copies for users: keys
   ws_au32_t error; ///< S of the last one
 } own = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -260,6 +262,7 @@ static void *scribe(void *unused)
     ws_lack_learn();
     ws_work_learn();
     examine(places, cpu_ns + (ends ? LAST_NS : PASS_NS));
+    ws_store_release(&own.examined, kept.place); // [edge LATE release] the causes
     write_files(ws_os_now_ns(), ends);
     const uint64_t rest_ns = (own_cpu_ns() - cpu_ns) * SHARE;
     if (ends && ws_cas_acq_rel(&own.state, &state, state + HAS_ENDED)) // [edge LATE acq_rel] what it wrote
@@ -341,6 +344,23 @@ void ws_scribe_widen(void)
       && pthread_getaffinity_np(own.thread, sizeof(has.mask), (cpu_set_t *)has.mask) == 0
       && ws_os_cpuset_count(&more) > ws_os_cpuset_count(&has)) // else it follows its cpuset
     pthread_setaffinity_np(own.thread, sizeof(more.mask), (const cpu_set_t *)more.mask);
+  pthread_mutex_unlock(&own.lock);
+}
+
+void ws_scribe_catch_up(void)
+{
+  const uint64_t places = ws_stat_load(&own.places), until_ns = ws_os_now_ns() + CATCH_UP_NS;
+  if (pthread_mutex_trylock(&own.lock) != 0)
+    return;
+  const bool is_there = ws_hint_load(&own.is_there) && own.pools > 0 && ws_rings_are_own();
+  // [edge LATE acquire] the causes
+  while (is_there && ws_load_acquire(&own.examined) < places && ws_os_now_ns() < until_ns) {
+    ws_os_lend_class((int32_t)ws_hint_load(&own.tid));
+    ws_os_futex_wake(&own.state, 1);
+    ws_os_futex_wait(&own.state, ws_hint_load(&own.state), CATCH_UP_NS / 100);
+  }
+  if (is_there)
+    pthread_setschedparam(own.thread, SCHED_IDLE, &(struct sched_param){0});
   pthread_mutex_unlock(&own.lock);
 }
 

@@ -27,6 +27,9 @@ void ws_scribe_begin(const ws_settings_t *settings);
 void ws_scribe_end(const ws_settings_t *settings);
 /// @brief ws_flight_widen(). Without effect if it begins or ends just now.
 void ws_scribe_widen(void);
+/// @brief Wait until the late bursts so far are examined, for CATCH_UP_NS at most: a report comes before the
+/// last pass. Meanwhile the scribe has the caller's class. Without effect if it begins or ends just now.
+void ws_scribe_catch_up(void);
 /// @brief In the child of a fork there is none.
 void ws_scribe_forget(void);
 

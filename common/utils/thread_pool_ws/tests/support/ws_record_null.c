@@ -10,6 +10,8 @@ void ws_flight_end(struct ws_pool_s *pool) {}
 
 void ws_flight_widen(void) {}
 
+void ws_flight_catch_up(const struct ws_pool_s *pool) {}
+
 const char *ws_flight_copy(uint64_t key)
 {
   return "there is no record";

@@ -6,7 +6,7 @@
 #include "../../support/ws_death.h"
 #include "../../support/ws_seam.h"
 
-#define LINES_MAX 60u
+#define LINES_MAX 100u
 #define COLUMNS_MAX 100u
 
 static struct {
@@ -82,7 +82,7 @@ static bool is_complete(void)
 {
   static const char *const head[] = {
       "report",       "  spin ",   "  workers ", "  queues ",    "  watchdog ", "  placed ",
-      "  bursts ",    "  period ", "  level ",   "  pre-wakes ", "  lead ",     "  busy-poll ",
+      "  pushes ",    "  period ", "  level ",   "  pre-wakes ", "  lead ",     "  busy-poll ",
       "  cut short ", "  starts ", "  slept ",   "  < 250 us ",  "  < 1 ms ",   "  < 4 ms ",
       "  < 16 ms ",   "  longer ", "  thread ",  "  outside ",
   };
@@ -178,8 +178,8 @@ TEST_CASE(what_prewake_says_is_shown)
 {
   static const struct {
     const char *head, *text;
-  } lines[] = {{"bursts", "2000 after a pause, 1900 of them when expected (95.0 %)"},
-               {"bursts", "17 expected, did not come"},
+  } lines[] = {{"pushes", "2000 after a pause, 1900 of them when expected (95.0 %)"},
+               {"pushes", "17 expected, did not come"},
                {"period", "500.0 us with 2 bursts"},
                {"level", "1 of 2; changed 3 times"},
                {"pre-wakes", "in time 1801, too late 55, for no burst 19; found no task left 5"},
@@ -199,6 +199,17 @@ TEST_CASE(what_prewake_says_is_shown)
   end_given(pool);
 }
 
+/// @return how many numbers of the page are @p number. Digits beside a number are its own
+static uint32_t numbers(const char *number)
+{
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < page.count && i < LINES_MAX; i++)
+    for (const char *at = page.text[i]; (at = strpbrk(at, "0123456789")); at += strspn(at, "0123456789"))
+      count += strspn(at, "0123456789") == strlen(number) && strncmp(at, number, strlen(number)) == 0;
+  return count;
+}
+
+/// A line that is longer than the page is wide goes on below, and no number is cut.
 TEST_CASE(no_number_breaks_the_page)
 {
   ws_prewake_stats_t most;
@@ -206,6 +217,8 @@ TEST_CASE(no_number_breaks_the_page)
   ws_pool_t *pool = begin_given(&most);
   take_page(pool);
   CU_ASSERT_TRUE(is_complete() && page_has_numbers_only());
+  // All counters but the period's, the level and the two that are not shown, and 2 of wakes by 5 sleeps.
+  CU_ASSERT_EQUAL(numbers("18446744073709551615"), 14 + 2 * 5);
   end_given(pool);
 }
 

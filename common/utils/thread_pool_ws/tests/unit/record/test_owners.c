@@ -299,8 +299,18 @@ TEST_CASE(a_scribe_that_falls_behind)
 #define HOUR_NS 3600000000000u
 static ws_au64_t ahead_ns; ///< of the clock
 
+/// What the thread's looks at the clock do: take an hour each, or give the scribe a CPU, and no time passes.
+enum { LOOK, WAIT_AN_HOUR, GIVE_A_CPU };
+static _Thread_local uint32_t look;
+
 static uint64_t ws_os_now_ns_seam(void)
 {
+  if (look == WAIT_AN_HOUR)
+    ws_hint_add(&ahead_ns, HOUR_NS);
+  if (look == GIVE_A_CPU) {
+    ws_hint_store(&share, AS_IT_IS);
+    return 0;
+  }
   return __real_ws_os_now_ns() + ws_hint_load(&ahead_ns);
 }
 
@@ -309,6 +319,35 @@ static uint64_t late(const ws_pool_t *pool)
   ws_ledger_t ledger;
   ws_pool_ledger(pool, &ledger);
   return ledger.late;
+}
+
+static bool says_unexamined; ///< the report
+
+static void look_at_cause(void *unused, const char *line)
+{
+  (void)unused;
+  says_unexamined |= strstr(line, "not examined") != NULL;
+}
+
+/// @return whether a report at once after a late burst, before the scribe has had a CPU, has a cause for it
+static bool reports_cause(uint32_t looks)
+{
+  ws_pool_t *pool = judged_pool(1);
+  ws_hint_store(&share, NO_BURST);
+  one_burst(pool);
+  says_unexamined = false;
+  look = looks;
+  ws_pool_report(pool, look_at_cause, NULL);
+  look = LOOK;
+  ws_hint_store(&share, AS_IT_IS);
+  ws_pool_destroy(pool);
+  return !says_unexamined;
+}
+
+TEST_CASE(a_report_waits_for_the_scribe_but_not_for_ever)
+{
+  CU_ASSERT_TRUE(reports_cause(GIVE_A_CPU));
+  CU_ASSERT_FALSE(reports_cause(WAIT_AN_HOUR));
 }
 
 /// Two begins with more than the deadline between them, and one end.

@@ -210,7 +210,7 @@ static int without_locks(void *unused)
 static int without_folder(void *unused)
 {
   recorded_pool("/proc/self/no", 0);
-  return test_warnings_with("record=/proc/self/no: No such file or directory") != 1;
+  return test_warnings_with("record (TPOOL_WS_RECORD) /proc/self/no: No such file or directory") != 1;
 }
 
 static int too_late(void *unused)
