@@ -19,7 +19,7 @@ from test_trace_rings import WORKER as AWAKE
 
 from nrbench.live import cli
 from nrbench.live import record as layout
-from nrbench.live.late import LEGEND
+from nrbench.live.late import LEGEND, LINE
 from nrbench.live.page import CAUSES, TO_DO
 from nrbench.live.record import BURST, BURST_BYTES, BURSTS_AT, EVENTS, MINUTE, MINUTE_BYTES, MINUTE_NS
 from nrbench.trace.record import TraceError
@@ -128,6 +128,18 @@ def test_a_burst_its_causes_and_what_the_threads_did(tmp_path, late):
     (tmp_path / NAME).unlink()
     none = "\n   no picture: none of the windows and records has its events\n"
     assert late()[1].endswith(f"longest task: 0x401000 0.2 us, thread 8 on CPU 3{none}")
+
+
+def test_what_is_not_known_of_a_burst_is_not_printed(tmp_path, late):
+    """Its first task, if it was not examined. 25 windows: no line is too long, and no time is broken."""
+    journal(tmp_path, {"start_ns": 0})
+    for number in range(25):
+        record(tmp_path, ring(JOINER, 7), name=f"{NAME}.{number}", **NOW)
+    out = late()[1]
+    assert "\n   thread 7; longest task: " in out and "first task" not in out
+    windows = out[out.index("25 windows") : out.index("\n3 of 9")].splitlines()
+    assert len(windows) > 2 and max(map(len, windows)) <= LINE
+    assert all(line.startswith("   ") and line.rstrip(",").endswith(" UTC") for line in windows[1:])
 
 
 def drawn(out):

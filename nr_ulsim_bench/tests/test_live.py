@@ -323,7 +323,7 @@ def test_ab_compares_and_sets_back(world, tool, monkeypatch):
         "spin=off, compared with spin=auto:",
         " start p50 8.000 [8.000, 8.000]: slower",
         " start p99 8.000 [8.000, 8.000]: slower",
-        " spinning +0 [+0, +0] cores: same",
+        " spinning +0.000 [+0.000, +0.000] cores: same",
         "pool gnb (1): in force: spin=fixed:7 spin_cpu_max=10, as before",
     ]
     with processes.pages_of(PID)[0].ask("tpool-ws ab, ann", 1):
@@ -332,10 +332,13 @@ def test_ab_compares_and_sets_back(world, tool, monkeypatch):
 
 
 def test_ab_counts_late_bursts_where_bursts_are_judged():
-    counts = [Counter({"judged_bursts": 100, "burst:no CPU": late}) for late in (1, 6)]
-    spans = dict(zip("ab", (Span(1, count, (1,)) for count in counts)))
-    _, _, late, *_ = ab.verdicts([spans] * 6, "ab")
-    assert late.split(maxsplit=2) == ["late", "bursts", "+5 [+5, +5] %: more"]
+    """And shows no figure as 4e-05, nor a sign of one that is 0 as shown."""
+    first = Counter({"judged_bursts": 100, "burst:no CPU": 1, "spin_ns": 41090})
+    second = Counter({"judged_bursts": 100, "burst:no CPU": 6})
+    spans = {"a": Span(1, first, (1,)), "b": Span(1, second, (1,))}
+    _, _, late, *_, spinning = ab.verdicts([spans] * 6, "ab")
+    assert late.split(maxsplit=2) == ["late", "bursts", "+5.000 [+5.000, +5.000] %: more"]
+    assert spinning.split(maxsplit=1) == ["spinning", "+0.000 [+0.000, +0.000] cores: same"]
 
 
 def test_ab_says_what_has_ended_and_what_is_in_force(world, tool, monkeypatch):

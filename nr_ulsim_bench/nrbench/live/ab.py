@@ -120,10 +120,11 @@ def _line(name: str, unit: str, pairs: Iterable[tuple[float | None, float | None
     if not (limits := interval(values)):
         return f"  {name:<12} not known: an interval needs {ROUNDS_MIN} rounds, {len(values)} have it"
     median = (values[len(values) // 2] + values[(len(values) - 1) // 2]) / 2
-    low, high = limits if unit else (math.log(limits[0] or 1e-9), math.log(limits[1] or 1e-9))
+    rounded = [round(value, 3) + 0.0 for value in (median, *limits)]  # + 0.0: none is -0.0
+    low, high = rounded[1:] if unit else (math.log(limit or 1e-9) for limit in limits)
     less, more, same = ("less", "more", 0.0) if unit else ("faster", "slower", math.log(SAME))
     word = less if high < 0 else more if low > 0 else "same" if max(-low, high) <= same else "not known"
-    shown = [f"{value:+.4g}" if unit else f"{value:.3f}" for value in (median, *limits)]
+    shown = [f"{value:{'+' if unit else ''}.3f}" for value in rounded]
     return f"  {name:<12} {shown[0]} [{shown[1]}, {shown[2]}]{unit}: {word}"
 
 
@@ -137,7 +138,7 @@ def verdicts(rounds: list[dict[str, Span]], settings: Sequence[str]) -> Iterator
         ("start p99", "", lambda one: quantile_us(one.starts, 0.99)),
         ("spinning", " cores", lambda one: one.spin_cores),
     )
-    yield f"{len(rounds)} rounds, {counts['bursts']} bursts; 95 % intervals of the median over the rounds"
+    yield f"{len(rounds)} rounds, {counts['bursts']} pushes after a pause; 95 % intervals of the median over the rounds"
     for other in settings[1:]:
         yield f"{other}, compared with {first}:"
         for name, unit, of in figures if counts["judged_bursts"] else figures[1:]:

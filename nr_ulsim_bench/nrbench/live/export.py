@@ -21,7 +21,7 @@ METRICS = (
     ("steals_total", "stolen_tasks", "Tasks taken from another thread's queue."),
     ("parks_total", "parks", "Times that a worker went to sleep."),
     ("spin_seconds_total", "spin_ns", "CPU time that workers have spun."),
-    ("bursts_total", "bursts", "Bursts after a pause."),
+    ("bursts_total", "bursts", "Pushes after a pause."),
     ("throttled_seconds_total", "throttled_looks", "Seconds in which a CPU quota was used up."),
     ("starved_searches_total", "starved_searches", "Workers that were to take a task and got no CPU."),
     ("judged_bursts_total", "judged_bursts", "Bursts whose end was compared with a deadline."),

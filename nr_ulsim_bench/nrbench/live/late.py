@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import re
+import textwrap
 import time
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -19,6 +20,7 @@ from nrbench.live.page import CAUSES, LiveError
 from nrbench.live.record import MINUTE_NS, Journal, Piece, function_at
 
 COLUMNS, MARGIN = 64, 10
+LINE = 110  # columns of a list
 LEGEND = (
     "= task  w wait  z asleep or stopped  ! woken, does not run yet  r runnable, no CPU  ? r or z"
     "  . no task, or own code  blank: not known"
@@ -207,7 +209,8 @@ def about(burst: SimpleNamespace, life: Sequence[Piece]) -> Iterator[str]:
         f"{us(burst.length_ns)} us, limit {us(burst.limit_ns)}, {us(burst.over_ns)} over, "
         f"{CAUSES[burst.cause]}: {parts(shares)}"
     )
-    text = f"   thread {burst.tid}, first task after {us(burst.start_ns)} us"
+    text = f"   thread {burst.tid}"
+    text += f", first task after {us(burst.start_ns)} us" if burst.start_ns else ""  # 0: not known
     if burst.func:
         text += f"; longest task: {function(burst.func, life)} {us(burst.task_ns)} us"
         text += f", thread {burst.task_tid}" if burst.task_tid else ""
@@ -226,7 +229,9 @@ def reach(journals: Sequence[Journal], pieces: Sequence[Piece]) -> Iterator[str]
     times = [
         f"{clock(begin)} to {clock(end)[11:]}" if begin else f"until {clock(end)}" for end, begin in each
     ]
-    yield f"{len(times)} windows and records: {', '.join(times[-SHOWN:])}"
+    shown = ", ".join(text.replace(" ", "\xa0") for text in times[-SHOWN:])  # a time stays on one line
+    for line in textwrap.wrap(f"{len(times)} windows and records: {shown}", LINE, subsequent_indent="   "):
+        yield line.replace("\xa0", " ")
 
 
 def run(path: str, at: str | None, since: str | None, worst: int, cause: str | None) -> int:

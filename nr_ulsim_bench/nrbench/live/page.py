@@ -55,7 +55,7 @@ TO_DO = {  # about each cause of a late burst, in the order of ws_cause_t; docs/
     "serial time": "its code, more pushes at once",
     "started late": "the code before it",
     "unknown": "a trace",
-    (UNSEEN := "not examined"): "",
+    (UNSEEN := "not examined"): "look a second later; a free CPU for the scribe; a trace",
 }
 CAUSES = [*TO_DO]
 FIRST_OCTAVE, SPLIT_BITS = 7, 3  # of a histogram

@@ -93,7 +93,7 @@ def _about(row: Row) -> Iterator[tuple[str, str]]:
     workers = f"{counts['workers']} on {counts['cpus']} CPUs, {counts['workers_awake']} awake"
     yield "workers", f"{workers}, {counts['workers_active']} at work; {counts['queued_tasks']} tasks wait"
     yield "settings", f"{row.pool.settings}; level {counts['level']} of 2"
-    yield "a second", f"{done.per_s('run_tasks'):.0f} tasks, {done.per_s('bursts'):.0f} bursts"
+    yield "a second", f"{done.per_s('run_tasks'):.0f} tasks, {done.per_s('bursts'):.0f} pushes after a pause"
     period = f": {counts['period_bursts']} bursts in {counts['period_ns'] / 1e6:.3f} ms"
     yield "pattern", PATTERNS[counts["pattern"] % 3] + (period if counts["period_bursts"] else "")
     p50, p99 = (number(quantile_us(done.starts, share)) for share in (0.5, 0.99))
