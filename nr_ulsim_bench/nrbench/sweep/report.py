@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from pathlib import Path
 from typing import Any, Iterable, Iterator, NamedTuple, Sequence
 
@@ -208,16 +209,16 @@ def _each(texts: Iterable[str | None]) -> str:
 def measured(runs: Runs) -> dict[str, str]:
     """How the runs were taken."""
     settings, frame = runs.settings, runs.frame
-    builds = dict[str, str]()
-    for run in sorted(settings, key=lambda run: run.pool):
-        if run.build and run.pool not in (of := builds.get(build_text(run.build), "")).split(", "):
-            builds[build_text(run.build)] = f"{of}, {run.pool}" if of else f"runs of {run.pool}"
+    pools = defaultdict[str, list[str]](list)
+    for run in sorted((run for run in settings if run.build), key=lambda run: run.pool):
+        pools[build_text(run.build)].append(run.pool)
+    builds = {build: f"runs of {_each(of)}" for build, of in pools.items()}
     found = {
         "what": _each(KINDS[run.kind] for run in settings),
         "runs": f"{len(frame)} runs, {(frame['status'] == 'ok').sum()} of them with a result",
         "failed runs taken again": str(runs.replaced.total() or ""),
         "first and last run began": f"{frame['began'].min()} and {frame['began'].max()}",
-        "sweeps": _each(run.sweep for run in settings),
+        "numbers of the sweeps": _each(run.sweep for run in settings),
         "version of the tool": _each(run.bench_commit or "unknown" for run in settings),
         **builds,
         "bound to CPUs": _each(run.cpus for run in settings),
