@@ -3,6 +3,7 @@
 
 import re
 import sys
+from pathlib import Path
 
 import pytest
 from deploykit import DEPLOY, MODES, check_pool, run, spin_words, variants
@@ -18,14 +19,17 @@ RULES = (
 def read_env(text: str) -> dict[str, str]:
     """In the syntax that systemd, docker and compose have in common: no quote, blank or $."""
     lines = [line for line in text.split("\n") if line and not line.startswith("#")]
-    assert all(re.fullmatch(r"[A-Z][A-Z0-9_]*=[A-Za-z0-9.:]+", line) for line in lines), lines
+    assert all(re.fullmatch(r"[A-Z][A-Z0-9_]*=[A-Za-z0-9.:/]+", line) for line in lines), lines
     return dict(line.split("=", 1) for line in lines)
 
 
-def test_each_line_of_the_environment_file_holds() -> None:
+def test_each_line_of_the_environment_file_holds(tmp_path: Path) -> None:
     found = [read_env(text) for text in variants(ENV_FILE)]
     assert found[0] == {"TPOOL_WS_SPIN": "auto", "TPOOL_WS_REPORT": "0", "TPOOL_WS_LIVE": "0"}
-    assert {check_pool(one) for one in found} == MODES and len(found) == 6
+    for one in (one for one in found if "TPOOL_WS_RECORD" in one):
+        one["TPOOL_WS_RECORD"] = str(tmp_path)  # nothing stays
+    assert {check_pool(one) for one in found} == MODES and len(found) == 8
+    assert list(tmp_path.glob("tpool-ws-*.journal"))
 
 
 def test_the_page_shows_what_the_start_line_says() -> None:
