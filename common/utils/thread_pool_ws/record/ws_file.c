@@ -294,7 +294,7 @@ void ws_file_write(bool ends)
   if (!write_journal(ends) && error == 0)
     error = errno;
   if (error != 0 && error != own.error)
-    ws_warn(&(ws_settings_t){0}, "record (TPOOL_WS_RECORD) %s: %s; the record lacks what happens until that is mended",
+    ws_warn(&(ws_settings_t){0}, "record=%s: %s; the record lacks what happens until that is mended",
             own.folder.path, strerror(error));
   own.error = error;
   const uint64_t now_ns = ws_os_now_ns();

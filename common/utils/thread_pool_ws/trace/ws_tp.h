@@ -4,8 +4,26 @@
 /// read it several times, hence the unusual guard.
 ///
 /// Fields: pool is the pool's id in the process; worker the index of the worker that the event is about, -1 =
-/// a thread that is none; func, arg and group name a task. docs/tracing.md describes when each event is
-/// recorded.
+/// a thread that is none; func, arg and group name a task. What runs inline has pool 0. In OAI v2.0.0 to
+/// v2.2.0 func is the shim's. When each event is recorded:
+/// - pool_start, pool_stop: a pool has been made; its workers have ended
+/// - decide: while a worker sleeps: wakes workers are woken, or none, and why (the words of the report)
+/// - push, wake: before a task is published; before the call that wakes worker
+/// - sleep_begin, sleep_end: around a sleep in a wait, while no task is left to help with; the first
+///   also before each sleep of a parked worker, and before it moves to another CPU
+/// - idle: a worker has run tasks and finds no more: it spins, or parks
+/// - park, unpark: of a worker: before it makes ready to sleep, after its sleep; by_timer 0 = called, 1
+///   = by its own timer, 2 = it did not sleep
+/// - steal: from the queue of the worker victim, or of a lane above; -1 = a shared queue, -3 = an inbox
+/// - run_begin, run_end: around the task's function; nested when a task helps while it waits
+/// - run_as: what a task of an interface on the pool calls next
+/// - complete: before a group's count goes down; FIFOs of OAI v2.0.0 to v2.2.0 have none
+/// - join_begin, join_end: a wait; group 0 = for the whole pool, pool 0 = the thread helps in none;
+///   waits numbers those outside tasks, 0 = inside
+/// - prewake: a timer is set; worker -1 = a hint that workers are wanted at burst_ns, 0 = now
+/// - late_burst: a burst or phase was late: the main cause
+/// - symbol_processing_*, ulsch_decoding_*: begin, end; id is OAI's number of the user or transport
+///   block
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER oai_tpool_ws
 #undef LTTNG_UST_TRACEPOINT_INCLUDE
