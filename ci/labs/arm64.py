@@ -70,5 +70,4 @@ KIND = Arm64(
     architecture="aarch64",
     qemu=("-machine", "virt"),
     console="ttyAMA0",
-    machine_seconds_max=1500,
 )

@@ -27,5 +27,4 @@ KIND = Kind(
     programs=("lab_isolated", "ws-ticks", "test_setup", "test_sleep", "test_tpool_cores", "contract_task"),
     kernels=("linux-image-rt-amd64", "linux-image-amd64"),
     cmake=("-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DWS_BENCH=ON"),
-    machine_seconds_max=480,
 )

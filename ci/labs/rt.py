@@ -50,5 +50,4 @@ KIND = Kind(
     programs=tuple({test.split()[0] for test in ("lab_rt", *CLASSES, *RIGHTS, *LONG, *WAKES)}),
     tools=("setpriv",),
     kernels=("linux-image-rt-amd64",),
-    machine_seconds_max=480,
 )

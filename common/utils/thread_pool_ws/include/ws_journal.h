@@ -29,7 +29,7 @@ typedef struct {
   uint64_t key; ///< what bursts of one kind share
   uint64_t func; ///< of its longest task; 0 = none was seen
   uint64_t task_ns; ///< length of that task
-  uint32_t start_ns; ///< from its first push, or a phase's begin, to the first task on the path
+  uint32_t start_ns; ///< from its first push, or a phase's begin, to its first task; 0 = not known
   uint32_t pid, pool; ///< pool: its id
   uint32_t tid, task_tid; ///< the thread that joined; that of the longest task
   uint32_t cpu; ///< + 1: on which task_tid was when the burst was examined; 0 = not known

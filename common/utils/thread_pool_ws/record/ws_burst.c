@@ -9,6 +9,7 @@
 #define LEARNS 64u ///< bursts of a kind until its median is believed
 #define KINDS (sizeof(((ws_event_ring_t *)0)->learnt) / sizeof(ws_learnt_t))
 #define NOTE_NS 50000u ///< between two notes of a worker: they take 1 us
+#define UNSEEN_NS 20000u ///< of a late burst without a note: the next ones get it at the first push
 #define RISEN_NS 2000u ///< a worker that is asleep is not up so soon after its call
 
 /// Note what the thread has used (ws_lack.h).
@@ -25,8 +26,11 @@ static void note_begin(ws_event_ring_t *ring)
 {
   if (ring->depth > 0 || ring->span.has_note || ring->span.in == WS_IN_NOTHING)
     return;
-  ring->span.has_note = true;
+  const ws_noted_t before = ring->noted;
   note_used(ring, ws_os_now_ns());
+  ring->span.has_note = true;
+  ring->span.unseen = ring->noted.ns - ring->span.begin;
+  ring->span.lacked = before.ns ? ws_above(ring->span.unseen, ring->noted.cpu_ns - before.cpu_ns) : 0;
 }
 
 /// @return what the ring has learnt of the kind of the burst or phase that has ended; a new kind takes the
@@ -69,20 +73,22 @@ static void end_burst(ws_event_ring_t *ring, uint64_t now_ns)
   ws_ledger_burst(span->ledger, length > limit ? length - limit : 0);
   if (length > limit) {
     const ws_noted_t first = ring->noted;
+    ring->notes_first |= span->unseen > UNSEEN_NS;
     note_used(ring, now_ns);
     const uint64_t used_ns = ring->noted.cpu_ns - first.cpu_ns + first.asleep_ns;
-    ws_scribe_late(span->ledger,
-                   &(ws_late_burst_t){.ring = ring,
-                                      .tid = ws_own_load(&ring->tid),
-                                      .begin = span->begin,
-                                      .end = now_ns,
-                                      .pool = span->pool,
-                                      .key = learnt->key,
-                                      .pushed = span->pushed,
-                                      .limit = limit,
-                                      .usual = learns ? limit : learnt->low,
-                                      .lacked = span->has_note ? ws_above(now_ns - first.ns, used_ns) : 0,
-                                      .slept = ring->noted.sleeps - first.sleeps > first.waits});
+    ws_scribe_late(
+        span->ledger,
+        &(ws_late_burst_t){.ring = ring,
+                           .tid = ws_own_load(&ring->tid),
+                           .begin = span->begin,
+                           .end = now_ns,
+                           .pool = span->pool,
+                           .key = learnt->key,
+                           .pushed = span->pushed,
+                           .limit = limit,
+                           .usual = learns ? limit : learnt->low,
+                           .lacked = span->has_note ? span->lacked + ws_above(now_ns - first.ns, used_ns) : 0,
+                           .slept = ring->noted.sleeps - first.sleeps > first.waits});
   } else {
     publish_on_time(ring, now_ns, learnt->key);
   }
@@ -109,7 +115,7 @@ static bool add_to_last(ws_event_ring_t *ring, uint64_t group)
 static void note_push(ws_event_ring_t *ring, const struct ws_pool_s *pool, uint64_t group, uintptr_t func)
 {
   ws_span_t *span = &ring->span;
-  note_begin(ring); // of its burst before the second push: two system calls would make the first one late
+  note_begin(ring); // not before the first push: two system calls would make it late
   const uint64_t now_ns = add_to_last(ring, group) ? 0 : ws_os_now_ns(); // 0: its burst has begun
   if (now_ns != 0)
     ws_ring_put(ring, now_ns, WS_NOTE_PUSH, 1, group);
@@ -121,6 +127,8 @@ static void note_push(ws_event_ring_t *ring, const struct ws_pool_s *pool, uint6
   span->pool = pool->id;
   span->ledger = ws_ledger_of(pool);
   span->group = group;
+  if (WS_UNLIKELY(ring->notes_first))
+    note_begin(ring);
 }
 
 /// A task begins, or ends.

@@ -15,6 +15,7 @@
 static struct {
   uint64_t tid, cpu_ns; ///< its owner, and the CPU time that a sleep takes it (median); 0 = not known
   ws_lack_t lack; ///< what has no cause yet
+  uint64_t unseen; ///< ws_lack_unseen()
 } of[WS_RINGS];
 
 /// What a thread did between notes.
@@ -24,26 +25,42 @@ typedef struct {
   int64_t idle_ns;
   int64_t slept; ///< how often, as the kernel counts
   int64_t sleeps, long_sleeps; ///< of the pool's: longer than AWAKE_NS, and than ASLEEP_NS
+  uint64_t unseen; ///< of a burst's begin, as ws_lack_unseen()
 } stretch_t;
+
+/// Add what a thread outside did from the burst's begin to its first note there.
+/// @param asleep_ns  what it slept there in waits. @param used_ns  of the CPU, since the note before
+/// @param slept  since that note, outside of waits: in the burst or before it
+static void add_begin(stretch_t *sum, uint64_t length, uint64_t asleep_ns, uint64_t used_ns, bool slept)
+{
+  const uint64_t awake = ws_above(length, asleep_ns), least = ws_above(awake, used_ns);
+  sum->unseen = awake - least > LEAST_NS ? awake - least : 0;
+  if (least <= LEAST_NS)
+    return;
+  sum->idle_ns += (int64_t)least;
+  sum->slept += slept; // one that the pool may have made: both are possible
+  sum->sleeps += slept;
+}
 
 /// @brief Read from the note @p last, which is at *at, back to the one before, which becomes *last. What a
 /// thread outside did is known only if it has noted the end of a burst or phase, which began at the note
-/// before.
+/// before. Of the burst's begin add_begin() adds what follows nevertheless.
 /// @param burst  NULL = none
 /// @return whether there is a note before; only then, and if that is known, it is added to *sum. false: *at
 /// is where the ring can be read no further
 static bool add_stretch(const ws_event_ring_t *ring, uint64_t *at, ws_seen_t *last,
                         const ws_late_burst_t *burst, stretch_t *sum)
 {
-  const uint64_t from = *at;
+  const uint64_t from = *at, begin = burst ? burst->begin : UINT64_MAX;
   const ws_seen_t end = *last;
   ws_seen_t it = {0}, next = end;
   stretch_t own = *sum;
-  uint64_t asleep_ns = 0, ran_ns = 0;
+  uint64_t asleep_ns = 0, asleep_since = 0, ran_ns = 0; // since: the burst's begin
   bool is_known = ws_stat_load(&ring->who) != 0;
   for (; ws_seen_back(ring, at, &it) && it.kind != WS_NOTE_USED; next = it) {
     const uint64_t length = it.kind == WS_NOTE_SLEEP ? next.ns - it.ns : 0;
     asleep_ns += length;
+    asleep_since += it.ns >= begin ? length : 0;
     own.sleeps += it.kind == WS_NOTE_SLEEP && length > AWAKE_NS;
     own.long_sleeps += it.kind == WS_NOTE_SLEEP && length > ASLEEP_NS;
     is_known |= *at + 1 == from && (it.kind == WS_NOTE_JOINED || it.kind == WS_NOTE_PHASE_END);
@@ -56,10 +73,15 @@ static bool add_stretch(const ws_event_ring_t *ring, uint64_t *at, ws_seen_t *la
   }
   if (it.kind != WS_NOTE_USED)
     return false;
-  own.idle_ns += (int64_t)(end.ns - it.ns - asleep_ns - ((end.address - it.address) & CPU_NS_MAX));
-  own.slept += (end.small - it.small) & WS_EVENT_SMALL_MAX;
+  const uint64_t used_ns = (end.address - it.address) & CPU_NS_MAX;
+  const int64_t slept = (int64_t)((end.small - it.small) & WS_EVENT_SMALL_MAX);
+  own.idle_ns += (int64_t)(end.ns - it.ns - asleep_ns - used_ns);
+  own.slept += slept;
   *last = it;
-  *sum = is_known ? own : *sum;
+  if (is_known)
+    *sum = own;
+  else if (end.ns > begin && it.ns < begin)
+    add_begin(sum, end.ns - begin, asleep_since, used_ns, slept > own.sleeps - sum->sleeps);
   return true;
 }
 
@@ -100,7 +122,8 @@ void ws_lack_learn(void)
 
 /// @return what a thread lacked between the notes around the burst, so also shortly before and after it. What
 /// lies before the oldest note, or is not known, is left out
-static ws_lack_t lack_of(uint32_t number, const ws_late_burst_t *burst)
+/// @param unseen  is set: ws_lack_unseen()
+static ws_lack_t lack_of(uint32_t number, const ws_late_burst_t *burst, uint64_t *unseen)
 {
   const ws_lack_t none = {0, WS_CAUSES};
   const ws_event_ring_t *ring = ws_ring(number);
@@ -116,6 +139,8 @@ static ws_lack_t lack_of(uint32_t number, const ws_late_burst_t *burst)
     return none;
   while (last.ns > burst->begin && add_stretch(ring, &at, &last, burst, &it))
     ;
+  *unseen =
+      last.ns > burst->begin ? ws_above(last.ns, burst->begin) : it.unseen; // or there is no note before
   const int64_t cpu_ns = ws_stat_load(&ring->tid) == of[number].tid ? (int64_t)of[number].cpu_ns : 0,
                 most_ns = it.idle_ns + it.sleeps * cpu_ns;
   if (most_ns < LEAST_NS)
@@ -132,7 +157,9 @@ void ws_lack_look(const ws_late_burst_t *burst, const ws_work_t *work)
 {
   for (uint32_t i = 0; i < ws_hint_load(&ws_rings.count); i++) {
     const bool is_of_pool = ws_stat_load(&ws_ring(i)->who) >> 16 == burst->pool;
-    of[i].lack = work->of[i].takes_part || is_of_pool ? lack_of(i, burst) : (ws_lack_t){0, WS_CAUSES};
+    of[i].unseen = 0;
+    of[i].lack =
+        work->of[i].takes_part || is_of_pool ? lack_of(i, burst, &of[i].unseen) : (ws_lack_t){0, WS_CAUSES};
   }
 }
 
@@ -142,4 +169,9 @@ ws_lack_t ws_lack_take(uint32_t number, uint64_t most)
   part.ns = ws_least(part.ns, most);
   lack->ns -= part.ns;
   return part;
+}
+
+uint64_t ws_lack_unseen(uint32_t number)
+{
+  return of[number].unseen;
 }

@@ -8,6 +8,11 @@
 /// a CPU for wall time less CPU time. A part of that it slept, parked or in a wait. The rest it lacked. If it
 /// has slept more often than its events say, it slept in a task. Else others had its CPU: threads, or a host
 /// that says so to the kernel. A stop of the process looks like sleep; the scribe knows it.
+///
+/// From a burst's begin to its first note a thread outside used at most the CPU time since the note before,
+/// of an earlier burst. What is longer it lacked; that time itself is unseen: it may have computed or not.
+/// Once a late burst had such a begin, its thread notes at the first push, which costs each burst two system
+/// calls: the worker that it calls may take its CPU.
 /// @threads  the scribe's
 #ifndef WS_LACK_H
 #define WS_LACK_H
@@ -30,5 +35,9 @@ void ws_lack_look(const ws_late_burst_t *burst, const ws_work_t *work);
 
 /// @brief Take at most @p most of it from a thread: each ns of it has one cause. @param number  of its ring
 ws_lack_t ws_lack_take(uint32_t number, uint64_t most);
+
+/// @return ns from the burst's begin to the thread's first note in it of which its notes do not show whether
+/// it had a CPU
+uint64_t ws_lack_unseen(uint32_t number);
 
 #endif

@@ -16,8 +16,8 @@ typedef struct {
   /// or WS_IN_PHASE + the phase. Number of tasks. The longest length that is on time.
   uint64_t begin, end, pool, key, pushed, limit;
   uint64_t usual; ///< of its length: the lower quartile of its kind; limit = not learnt yet
-  /// By its thread, from its note in the burst on: time neither on a CPU nor asleep in a wait. 0 also without
-  /// that note.
+  /// By its thread: time neither on a CPU nor asleep in a wait; before its note in the burst at least that. 0
+  /// also without that note.
   uint64_t lacked;
   bool slept; ///< that thread meanwhile, outside of waits
   // The scribe's: 0 until it comes to the burst.
@@ -28,7 +28,7 @@ typedef struct {
   uint64_t part[WS_CAUSES], sum;
   ws_cause_t cause; ///< the main one
   uint64_t func, task, task_tid; ///< its longest task: function, length and thread; 0 = none was seen
-  uint64_t start; ///< from its begin to the first task on the path
+  uint64_t start; ///< from its begin to its first task's; 0 = not known
 } ws_late_burst_t;
 
 #endif

@@ -23,7 +23,7 @@ typedef struct {
   ws_usual_t usual;
   ws_work_t work;
   uint64_t length, usual_ns; ///< of the burst; and usually, at most its limit
-  uint32_t number; ///< of the ring
+  uint32_t number, joiner; ///< of the ring; of that of the burst's thread
   uint64_t at; ///< the place of the event `to` there
   ws_seen_t to; ///< how far the walk has come; at first only the burst's end
   uint64_t task, serial; ///< ns: of the task that it is in; of threads outside tasks and waits
@@ -104,8 +104,7 @@ static bool jump(path_t *path, uint64_t since)
 }
 
 /// The path has come to a task's begin: blame what its thread lacked, and leave the rest over the usual to
-/// blame_work(), which finds whether one task explains it. The last call in a walk, for the first task, sets
-/// start.
+/// blame_work(), which finds whether one task explains it.
 /// @param it  the begin. @param task  the length that lies on the path
 static void end_task(path_t *path, const ws_seen_t *it, uint64_t task)
 {
@@ -120,7 +119,6 @@ static void end_task(path_t *path, const ws_seen_t *it, uint64_t task)
     burst->func = it->address;
     burst->task_tid = ws_stat_load(&ws_ring(path->number)->tid);
   }
-  burst->start = ws_above(it->ns, burst->begin);
   path->task = 0;
 }
 
@@ -151,8 +149,12 @@ static void step(path_t *path, ws_seen_t it)
     const bool calls = to == WS_NOTE_WAKE && !it.inside && path->usual.called
                        && (is_guard || (it.kind == WS_NOTE_PUSH && it.small == 1));
     const uint64_t late = calls ? ws_above(length, path->usual.called) : 0;
-    add(path, WS_CAUSE_CALLED_LATE, late);
-    *(it.inside ? &path->task : &path->serial) += length - late;
+    const ws_lack_t lack = ws_lack_take(path->number, late);
+    const uint64_t seen =
+        ws_above(late - lack.ns, it.kind == WS_NOTE_PUSH ? ws_lack_unseen(path->number) : 0);
+    add(path, lack.cause, lack.ns);
+    add(path, WS_CAUSE_CALLED_LATE, seen);
+    *(it.inside ? &path->task : &path->serial) += length - lack.ns - seen;
   }
   const bool is_other = it.small != 0 && it.small != (burst->pool & WS_EVENT_SMALL_MAX);
   if (it.kind == WS_NOTE_JOINED && is_other && !path->skips)
@@ -196,7 +198,8 @@ static void blame_work(path_t *path)
          sum = 0; // of the burst's length, for a ns of work
   for (uint32_t i = 0; i < WS_CAUSES; i++)
     sum += (double)part[i] * share;
-  share *= sum > rest ? rest / sum : 1; // in all not more than has no cause yet
+  share = share > 1 ? 1 : share; // ns of work make a burst longer by as many at most
+  share *= sum * share > rest ? rest / (sum * share) : 1; // in all not more than has no cause yet
   for (uint32_t i = 0; i < WS_CAUSES; i++)
     add(path, (ws_cause_t)i, (uint64_t)((double)part[i] * share));
 }
@@ -209,20 +212,31 @@ static void move(ws_late_burst_t *burst, ws_cause_t from, ws_cause_t to, uint64_
   burst->part[to] += part;
 }
 
+/// The thread of the burst was on the path outside tasks and waits: blame what it lacked there. A sleep there
+/// is its own code's. Takes that from path->serial, and what is unseen.
+static void blame_serial(path_t *path)
+{
+  const ws_lack_t lack = ws_lack_take(path->joiner, ws_least(path->serial, left_of(path)));
+  const bool is_own = lack.cause == WS_CAUSE_ASLEEP;
+  add(path, is_own ? WS_CAUSE_SERIAL : lack.cause, lack.ns);
+  path->serial = ws_above(path->serial, is_own ? 0 : lack.ns + ws_lack_unseen(path->joiner));
+}
+
 /// After the walk: causes of the time over the usual that has none yet, and some that the others had.
 static void blame_rest(path_t *path)
 {
   ws_late_burst_t *burst = path->burst;
   const ws_work_t *work = &path->work;
   const uint64_t late = path->usual.key ? ws_above(work->first, path->usual.first) : 0;
-  add(path, WS_CAUSE_STARTED_LATE, ws_least(late, path->serial));
+  // Others beside the path did not make a burst late that is serial.
+  const bool is_serial = path->serial > path->length / 2;
+  blame_serial(path);
+  add_left(path, WS_CAUSE_STARTED_LATE, ws_least(late, path->serial));
   blame_work(path);
   // If the usual is above the limit, bursts of this kind always take so long. One of more tasks is late for
   // these.
   if (more_of(path) == 0)
     add(path, WS_CAUSE_TOO_FEW, ws_above(burst->usual, burst->limit));
-  // Others beside the path did not make a burst late that is serial.
-  const bool is_serial = path->serial > path->length / 2;
   for (uint32_t i = 0; i < ws_hint_load(&ws_rings.count); i++) {
     const bool is_of_pool = ws_stat_load(&ws_ring(i)->who) >> 16 == burst->pool;
     if (ws_ring(i) != burst->ring && (is_serial || !is_of_pool))
@@ -233,7 +247,7 @@ static void blame_rest(path_t *path)
     add_left(path, WS_CAUSE_WAKE, work->of[i].slow);
   }
   if (is_serial)
-    add_left(path, WS_CAUSE_SERIAL, UINT64_MAX);
+    add_left(path, WS_CAUSE_SERIAL, path->serial);
   // Other threads of the process had those CPUs: of another burst; or of another pool, if more are awake, or
   // called, than there are CPUs.
   const uint64_t more = ws_above(work->awake, ws_os_process_cpu_count() * path->length);
@@ -263,12 +277,14 @@ static ws_cause_t cause_of_rest(const ws_late_burst_t *burst)
 /// Look at what all threads did in the burst, and then walk back from its end.
 static void walk(path_t *path)
 {
-  const ws_late_burst_t *burst = path->burst;
+  ws_late_burst_t *burst = path->burst;
   path->work = ws_work_of(burst, &path->usual, NULL);
   ws_lack_look(burst, &path->work);
   memset(lacked, 0, sizeof(lacked));
+  burst->start = path->work.start;
   while (ws_ring(path->number) != burst->ring) // it is one of them: no ring goes while there is a scribe
     path->number++;
+  path->joiner = path->number;
   path->at = ws_seen_until(burst->ring, burst->end);
   ws_seen_t it;
   for (uint32_t i = 0;

@@ -30,8 +30,9 @@ typedef struct {
   enum { WS_IN_NOTHING, WS_IN_BURST, WS_IN_PHASE } in;
   uint32_t phase; ///< which
   /// Its thread has noted in it what it has used: in a phase at the begin, in a burst at the second push or
-  /// the first wait.
+  /// the first wait, or as notes_first says.
   bool has_note;
+  uint64_t unseen, lacked; ///< ns from its begin to that note; of that without a CPU, at least
   /// pool (id), group: of the last push; pushed: tasks; key: the function of a burst's first task, in a
   /// phase frame and slot; begin: CLOCK_MONOTONIC.
   uint64_t pool, pushed, key, group, begin;
@@ -52,6 +53,7 @@ typedef struct ws_event_ring_s {
   ws_au64_t name[2]; ///< of the owner then, 16 letters
   // P the owner's.
   uint32_t depth; ///< tasks that it is in
+  bool notes_first; ///< at the first push of a burst: at a later event, late ones showed nothing before it
   ws_noted_t noted;
   ws_span_t span;
   ws_learnt_t learnt[8];

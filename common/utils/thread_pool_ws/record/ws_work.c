@@ -84,15 +84,18 @@ typedef struct {
   bool is_beside; ///< of another pool
 } walk_t;
 
-/// Add a task to the work, and learn from it. @param length  of it, as far as it lies in the burst
-static void add_task(look_t *look, const walk_t *walk, uint64_t func, uint64_t length)
+/// Add a task to the work, and learn from it. @param from  its begin, or the burst's
+static void add_task(look_t *look, const walk_t *walk, uint64_t func, uint64_t from)
 {
+  const uint64_t length = walk->end - from, start = from - look->burst->begin;
   ws_work_t *work = &look->work;
   *(walk->is_own ? &work->own : &work->other) += length;
   work->outside += walk->is_own || walk->who != 0 ? 0 : length;
   if (!walk->is_own)
     return;
   work->tasks++;
+  if (work->start == 0 || start < work->start)
+    work->start = start > 0 ? start : 1;
   if (length > work->longest) {
     work->longest = length;
     work->func = func;
@@ -112,7 +115,7 @@ static void see_tasks(look_t *look, walk_t *walk, const ws_seen_t *it, uint64_t 
       (it->kind == WS_NOTE_RUN || it->kind == WS_NOTE_RAN) && !it->inside && it->small == look->pool;
   const uint32_t bit = ws_hash(it->address, GROUP_BITS);
   if (is_edge && walk->runs && it->kind == WS_NOTE_RUN)
-    add_task(look, walk, it->address, walk->end - from);
+    add_task(look, walk, it->address, from);
   if (it->kind == WS_NOTE_JOIN) {
     look->work.elsewhere += is_other && walk->joined ? walk->joined - from : 0;
     walk->joined = 0;

@@ -27,6 +27,7 @@ typedef struct {
   uint64_t beside; ///< not asleep: of threads of other pools, but the burst's own
   uint64_t longest, func; ///< of the burst's tasks the longest one
   uint32_t number; ///< of the ring of the thread that ran it
+  uint64_t start; ///< from the burst's begin to that of its first task; 0 = none was seen
   uint64_t first, called; ///< as in ws_usual_t; 0 = there was none
   const ws_thread_work_t *of; ///< [rings]
 } ws_work_t;

@@ -6,6 +6,7 @@
 #include "../../support/ws_seam.h"
 #include "../../support/ws_test.h"
 
+enum { EARLIER_US = -8000 }; ///< the joiner's note in an earlier burst
 enum { US = 1000, BEGIN = 10000 * US, POOL = 1, LIMIT_US = 60, USUAL_US = 30, TASKS = 4 };
 enum { JOINER, WORKER, OTHER, THREADS }; ///< other: it pushes too, or is the guard
 enum { STOPPED = 1, QUOTA = 2, PHASE = 4, ALWAYS = 8, BESIDE = 16, ENDED = 32, UNKNOWN = 64, LOST = 128 };
@@ -17,6 +18,9 @@ typedef struct {
   const char *of[THREADS]; ///< events
   uint32_t lacks_us[2]; ///< of joiner and worker: a CPU
   uint32_t slept[2]; ///< so often, besides the sleeps of the pool
+  uint32_t
+      used_us; ///< of a CPU, by the joiner, from EARLIER_US to its first note in the burst; 0 = all of it
+  uint32_t slept_before; ///< so often it slept between those
   uint32_t pushed; ///< 0 = TASKS
   uint32_t how;
 } row_t;
@@ -34,13 +38,26 @@ static void note(uint32_t number, int64_t us, uint64_t idle_us, uint64_t slept)
               (uint64_t)(BEGIN + us * US) - idle_us * US);
 }
 
+static uint64_t idle_us; ///< the joiner's, from EARLIER_US to its first note in the burst
+
+/// The joiner's first note in the burst. @return false: it makes no other one
+static bool note_first(const row_t *row, int64_t us)
+{
+  idle_us = row->used_us > 0 ? (uint64_t)(us - EARLIER_US) - row->used_us : 0;
+  note(JOINER, us, idle_us, row->slept_before);
+  return false;
+}
+
 /// Events of a ring: a letter and us since the begin. P push, J join and j its end, O and o those of a wait
 /// for another pool, R run and r its end, S sleep, W it wakes the worker, U it is up, Z and z it sleeps in a
 /// wait, B a phase begins, p and x a push to another group and the end of such a task, T and E it is up by a
-/// timer, or by work that it saw. The joiner notes what it has used at the begin, the worker before its first
-/// event. @return the time asleep
-static uint64_t make_up(uint32_t number, const char *text, uint64_t *slept)
+/// timer, or by work that it saw. The joiner notes what it has used at the begin of a phase, else before the
+/// second push or first wait of the burst; the worker before its first event. @return the time
+/// asleep
+static uint64_t make_up(uint32_t number, const char *text, uint64_t *slept, const row_t *row)
 {
+  uint32_t pushes = 0;
+  bool notes = number == JOINER && row;
   int64_t since_us = 0;
   uint64_t asleep_us = 0;
   static const struct {
@@ -66,6 +83,9 @@ static uint64_t make_up(uint32_t number, const char *text, uint64_t *slept)
                                                             : group;
     const bool counts = kind == WS_NOTE_PUSH;
     of->depth -= kind == WS_NOTE_RAN && of->depth > 0;
+    pushes += kind == WS_NOTE_PUSH;
+    if (notes && kind == WS_NOTE_PUSH && pushes == 2)
+      notes = note_first(row, us);
     ws_ring_put(of, (uint64_t)(BEGIN + us * US), kind,
                 counts                   ? 1
                 : kind == WS_NOTE_UNPARK ? (*text == 'T') + 2 * (*text == 'E')
@@ -80,8 +100,8 @@ static uint64_t make_up(uint32_t number, const char *text, uint64_t *slept)
       asleep_us += (uint64_t)(us - since_us);
       ++*slept;
     }
-    if (number == JOINER && us == 0 && (kind == WS_NOTE_PUSH || kind == WS_NOTE_PHASE))
-      note(JOINER, 0, 0, 0);
+    if (notes && us >= 0 && (kind == WS_NOTE_JOIN || kind == WS_NOTE_PHASE))
+      notes = note_first(row, us);
   }
   return asleep_us;
 }
@@ -93,7 +113,7 @@ static void learn(uint64_t key, bool in_phase, uint64_t number)
   uint64_t slept = 0;
   make_up(JOINER,
           "B-9010 P-9000 W-8998 J-8997 R-8996 r-8966 R-8966 r-8936 R-8936 r-8906 R-8906 r-8876 j-8870",
-          &slept);
+          &slept, NULL);
   const uint64_t begin = BEGIN - (in_phase ? 9010 : 9000) * US;
   ring[JOINER].on_time.begin.v = begin;
   ring[JOINER].on_time.end.v = BEGIN - 8870 * US + number;
@@ -102,6 +122,8 @@ static void learn(uint64_t key, bool in_phase, uint64_t number)
   ring[JOINER].on_time.pushed.v = TASKS;
   ws_work_learn();
 }
+
+static uint64_t start_ns; ///< of the last burst
 
 /// @return the main cause
 static ws_cause_t cause_of(const row_t *row, uint64_t number)
@@ -119,11 +141,14 @@ static ws_cause_t cause_of(const row_t *row, uint64_t number)
   learn(key, row->how & PHASE, number);
   for (uint32_t i = 0; i < THREADS; i++) {
     uint64_t slept = 0;
+    if (i == JOINER)
+      note(JOINER, EARLIER_US, idle_us = 0, 0);
     if (i == WORKER && !(row->how & UNKNOWN))
       note(WORKER, -650, 0, 0);
-    const uint64_t asleep_us = make_up(i, row->of[i] ? row->of[i] : "", &slept);
+    const uint64_t asleep_us = make_up(i, row->of[i] ? row->of[i] : "", &slept, row);
     if (i < OTHER && row->of[i] && !(row->how & UNKNOWN))
-      note(i, row->us + i, asleep_us + row->lacks_us[i], slept + row->slept[i]);
+      note(i, row->us + i, asleep_us + row->lacks_us[i] + (i == JOINER ? idle_us : 0),
+           slept + row->slept[i] + (i == JOINER ? row->slept_before : 0));
   }
   for (uint32_t i = 0; i < WS_RING_EVENTS && row->how & (LOST | WORKER_LOST); i++)
     ws_ring_put(&ring[row->how & LOST ? JOINER : WORKER], BEGIN + (row->us + i) * US, WS_NOTE_PUSH, 1, 0);
@@ -141,6 +166,7 @@ static ws_cause_t cause_of(const row_t *row, uint64_t number)
                            .was_stopped = row->how & STOPPED,
                            .has_quota = row->how & QUOTA};
   ws_path_blame(&burst);
+  start_ns = burst.start;
   return burst.cause;
 }
 
@@ -189,13 +215,23 @@ static const row_t rows[] = {
     {WS_CAUSE_NO_CPU, .us = 120, .of = {SHORT, "S-400 E100 R101 r110"}}, // kept from going to sleep
     {WS_CAUSE_NO_CPU, .us = 120,
      .of = {"W-1 P0 W2 J2 R3 r31 R31 r59 R59 r87 j119", "S-2 Z50"}}, // by a signal
-    {WS_CAUSE_SERIAL, .us = 200, .of = {"P0 J150 R151 r180 j200"}},
-    {WS_CAUSE_SERIAL, .us = 200, .of = {"P0 J150 R151 r180 j200"}, .lacks_us = {150},
+    {WS_CAUSE_SERIAL, .us = 200, .of = {"P0 P1 J150 R151 r180 j200"}},
+    {WS_CAUSE_SERIAL, .us = 200, .of = {"P0 P1 J150 R151 r180 j200"}, .lacks_us = {150},
      .slept = {1}}, // it slept, but in no task
-    {WS_CAUSE_NO_CPU, .us = 200, .of = {"P0 J150 R151 r180 j200"}, .lacks_us = {150}},
+    {WS_CAUSE_NO_CPU, .us = 200, .of = {"P0 P1 J150 R151 r180 j200"}, .lacks_us = {150}},
+    // before its first note the joiner used a CPU as it pleased, a little, or slept
+    {WS_CAUSE_UNKNOWN, .us = 200, .of = {"P0 J150 R151 r180 j200"}},
+    {WS_CAUSE_NO_CPU, .us = 200, .of = {"P0 J150 R151 r180 j200"}, .used_us = 15},
+    {WS_CAUSE_NO_CPU_OR_ASLEEP, .us = 200, .of = {"P0 J150 R151 r180 j200"}, .used_us = 15,
+     .slept_before = 1},
+    // a woken worker took its CPU: a short task is not long, its worker was not late
+    {WS_CAUSE_NO_CPU, .us = 400, .of = {"P0 P1 W3 P350 J352 j400", "S0 U12 R13 r60 R351 r398"},
+     .lacks_us = {345}},
+    {WS_CAUSE_NO_CPU, .us = 400, .of = {"P0 W350 P352 J353 j400", "S0 U360 R361 r390"}, .used_us = 20},
+    {WS_CAUSE_UNKNOWN, .us = 400, .of = {"P0 W350 P352 J353 j400", "S0 U360 R361 r390"}},
     {WS_CAUSE_NO_CPU, .us = 200, .of = {"P0 J150 R151 r180 j200"}, .how = STOPPED}, // before the note
     {WS_CAUSE_SERIAL, .us = 200,
-     .of = {"P0 W2 J150 R151 r180 j200", "S0"}}, // the worker would not have helped
+     .of = {"P0 P1 W2 J150 R151 r180 j200", "S0"}}, // the worker would not have helped
     {WS_CAUSE_OTHER_POOL, .us = 200, .of = {"P0 J2 R3 O10 o190 r195 j200"}},
     // a thread of another pool is awake, on one CPU of two
     {WS_CAUSE_OTHER_POOL, .us = 200, .of = {"P0 W2 J3 R3 r198 j200", "S0 U12 R13 r190", "p-30"},
@@ -222,7 +258,7 @@ static const row_t rows[] = {
     {WS_CAUSE_LONG_TASK, .us = 200, .of = {ONE}, .how = WORKER_LOST}, // the path is known
     // what its ring has is of another thread
     {WS_CAUSE_UNSEEN, .us = 130, .of = {"P0 J2 R3 x33 R33 x123 j130"}, .how = ENDED},
-    {WS_CAUSE_CALLED_LATE, .us = 100, .of = {"P0 W60 J61 R61 r65 j100", "S-90 U62 R63 r98"}},
+    {WS_CAUSE_CALLED_LATE, .us = 100, .of = {"P0 P1 W60 J61 R61 r65 j100", "S-90 U62 R63 r98"}},
     {WS_CAUSE_CALLED_LATE, .us = 100,
      .of = {"P0 J1 R1 r5 j100", "S-90 U62 R63 r98", "W-300 W60"}}, // by the guard
     {WS_CAUSE_STARTED_LATE, .us = 140, .of = {"B0 P100 J101 R102 r132 j140"}, .how = PHASE},
@@ -238,6 +274,16 @@ TEST_CASE(each_cause_follows_from_the_rings)
       printf("row %u: %s, not %s\n", i, ws_cause_name(cause), ws_cause_name(rows[i].cause));
     CU_ASSERT_EQUAL(cause, rows[i].cause);
   }
+}
+
+TEST_CASE(a_burst_starts_with_its_first_task_on_any_thread)
+{
+  const row_t off_path = {.us = 400, .of = {"P0 W3 P350 J352 j400", "S0 U12 R13 r60 R351 r398"}},
+              gone = {.us = 200, .of = {ONE}, .how = LOST};
+  cause_of(&off_path, TEST_COUNT(rows));
+  CU_ASSERT_EQUAL(start_ns, 13 * US);
+  cause_of(&gone, TEST_COUNT(rows) + 1);
+  CU_ASSERT_EQUAL(start_ns, 0);
 }
 
 TEST_MAIN_SEAMS("path", SEAM(ws_os_process_cpu_count))

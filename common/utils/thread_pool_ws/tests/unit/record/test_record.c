@@ -17,6 +17,7 @@
 #include "../../../record/ws_file.h"
 #include "../../../record/ws_flight.h"
 #include "../../../record/ws_journal_write.h"
+#include "../../../record/ws_seen.h"
 #include "../../support/ws_seam.h"
 
 static char folder[] = "/tmp/ws-record-XXXXXX";
@@ -645,6 +646,41 @@ TEST_CASE(the_files_are_whole_private_and_few)
     CU_ASSERT_TRUE(found.is_private && (found.is_whole || rows[i].is_cut));
   }
   CU_ASSERT_EQUAL(rmdir(folder), 0);
+}
+
+/// @return the kind of the event in this thread's ring that follows the last one of that kind
+static ws_note_t event_after(ws_note_t kind)
+{
+  const ws_event_ring_t *ring = ws_self()->ring;
+  uint64_t at = ws_stat_load(&ring->head);
+  ws_note_t after = WS_NOTE_NONE;
+  for (ws_seen_t it; ws_seen_back(ring, &at, &it) && it.kind != kind;)
+    after = it.kind;
+  return after;
+}
+
+/// A burst of one task. @param late_ns  how long after the push its thread comes to the wait
+static void burst_of_one(ws_pool_t *pool, uint64_t late_ns)
+{
+  ws_group_t group;
+  ws_group_init(&group, 1);
+  ws_pool_push(pool, (ws_task_t){.func = test_empty_task, .group = &group});
+  ws_stat_add(&ahead_ns, late_ns);
+  ws_group_wait(&group, pool);
+}
+
+/// A worker that the push has called may take the CPU: only a note before it shows that.
+TEST_CASE(a_thread_whose_late_burst_began_unseen_notes_at_its_first_push)
+{
+  const uint64_t hour_ns = UINT64_C(3600) * 1000000000;
+  ws_settings_t settings = test_settings(1);
+  settings.deadline_ns = hour_ns;
+  ws_pool_t *pool = test_create(&settings);
+  for (uint32_t i = 0; i < 3; i++) {
+    burst_of_one(pool, i == 1 ? 2 * hour_ns : 0);
+    CU_ASSERT_EQUAL(event_after(WS_NOTE_PUSH) == WS_NOTE_USED, i == 2);
+  }
+  ws_pool_destroy(pool);
 }
 
 TEST_MAIN_SEAMS("record", SEAM(ws_os_thread_create), SEAM(ws_held_file_put), SEAM(ws_os_now_ns))
