@@ -29,10 +29,12 @@ __attribute__((format(printf, 2, 3))) static void say(const out_t *out, const ch
   va_start(args, format);
   vsnprintf(text, sizeof(text), format, args);
   va_end(args);
-  while (strlen(begin) > COLUMNS) { // break the line at a space: no word is half as long
+  while (strlen(begin) > COLUMNS) { // break the line at a space, if it has one
     char *end = begin + COLUMNS;
-    while (*end != ' ')
+    while (*end != ' ' && end > begin + INDENT)
       end--;
+    if (*end != ' ')
+      break;
     *end = '\0';
     out->line(out->arg, begin);
     begin = end + 1 - INDENT;
