@@ -26,7 +26,7 @@ POOLS, LIVES, REPLAY = "results.ndjson", "lives.ndjson", f"replay/{RUNS}"
 TABLES, PAGE = "tables.txt", "report.html"
 SKETCH, SKETCH_TEXT = OLD_AND_NEW[0], "mutex-per-worker (as OAI)"
 CASES = tuple(case for case in SLOT_CASES if case != TINY_CASE)
-QUICK = "--quick gives no verdicts on this screen, by design: it measures few rounds of few settings"
+QUICK = "--quick gives this screen no verdicts, by design: it measures few rounds of few settings"
 FEW = f"{UNKNOWN}: the interval holds 1, or there are fewer than {ROUNDS_MIN} rounds (--rounds)"
 Row = tuple[str, Ratio | None]
 Figure = Callable[[Results], dict[int, float]]  # by round

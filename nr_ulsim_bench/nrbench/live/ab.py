@@ -138,7 +138,8 @@ def verdicts(rounds: list[dict[str, Span]], settings: Sequence[str]) -> Iterator
         ("start p99", "", lambda one: quantile_us(one.starts, 0.99)),
         ("spinning", " cores", lambda one: one.spin_cores),
     )
-    yield f"{len(rounds)} rounds, {counts['bursts']} pushes after a pause; 95 % intervals of the median over the rounds"
+    pushes = f"{counts['bursts']} pushes after a pause"
+    yield f"{len(rounds)} rounds, {pushes}; 95 % intervals of the median over the rounds"
     for other in settings[1:]:
         yield f"{other}, compared with {first}:"
         for name, unit, of in figures if counts["judged_bursts"] else figures[1:]:
