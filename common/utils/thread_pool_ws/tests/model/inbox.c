@@ -36,8 +36,8 @@
 #define WS_TO(state) (1u << (state))
 #define WS_CHANGES(table, from, to) ((void)sizeof((table)[0] + (from) + (to))) // Inbox.pml checks them
 #define sim_pause() ((void)0)
-#include "tasks/ws_tasks.h"
 #include "base/ws_atomic.h"
+#include "tasks/ws_tasks.h"
 
 static void fence_here(int point);
 #ifdef POINT

@@ -18,8 +18,8 @@
 #define WS_LIKELY(x) (x)
 #define WS_UNLIKELY(x) (x)
 #define WS_ASSERT(x) assert(x)
-#include "tasks/ws_deque.h"
 #include "base/ws_atomic.h"
+#include "tasks/ws_deque.h"
 
 static void *ws_os_map(size_t bytes)
 {
