@@ -121,7 +121,7 @@ def _line(name: str, unit: str, pairs: Iterable[tuple[float | None, float | None
         return f"  {name:<12} not known: an interval needs {ROUNDS_MIN} rounds, {len(values)} have it"
     median = (values[len(values) // 2] + values[(len(values) - 1) // 2]) / 2
     rounded = [round(value, 3) + 0.0 for value in (median, *limits)]  # + 0.0: none is -0.0
-    low, high = rounded[1:] if unit else (math.log(limit or 1e-9) for limit in limits)
+    low, high = rounded[1:] if unit else [math.log(limit or 1e-9) for limit in limits]
     less, more, same = ("less", "more", 0.0) if unit else ("faster", "slower", math.log(SAME))
     word = less if high < 0 else more if low > 0 else "same" if max(-low, high) <= same else "not known"
     shown = [f"{value:{'+' if unit else ''}.3f}" for value in rounded]
