@@ -5,7 +5,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from labs.kind import Kind, Machine
+from labs.kind import SILENT, Kind, Machine
 
 PASSED = "TEST 0 one\nRESULT 0 0 1.5\nTEST 1 two\nRESULT 1 77 1.6\n"
 BROKEN = "TEST 0 one\nKernel panic\n"
@@ -14,6 +14,7 @@ BOOTS = (
     (("tcg", BROKEN), "FAILED NOT BEGUN"),  # by the test: not once more
     (("tcg", "Kernel panic\n", PASSED), "passed skipped"),
     (("tcg", "Kernel panic\n", "Kernel panic\n"), "NOT BEGUN NOT BEGUN"),
+    (("tcg", BROKEN + SILENT, PASSED), "passed skipped"),
     (("kvm", BROKEN, PASSED), "passed skipped"),
 )
 

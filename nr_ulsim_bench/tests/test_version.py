@@ -53,10 +53,7 @@ def other_versions(own, page):
 @pytest.mark.parametrize("app, name", [(cli.app, "nrbench"), (program.app, "tpool-ws-trace")])
 def test_the_commands_print_it(app, name):
     header = (ROOT / "common/utils/thread_pool_ws/include/ws_version.h").read_text(encoding="utf-8")
-    numbers = [
-        re.search(rf"#define WS_VERSION_{part} (\d+)$", header, re.M)[1]
-        for part in ("MAJOR", "MINOR", "PATCH")
-    ]
+    numbers = re.findall(r"#define WS_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)$", header, re.M)
     answer = CliRunner().invoke(app, ["--version"])
     assert (answer.exit_code, answer.output) == (0, f"{name} {'.'.join(numbers)}\n")
 
