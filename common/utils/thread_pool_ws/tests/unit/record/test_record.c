@@ -99,6 +99,8 @@ static uint64_t bursts_in_journals(void)
   return sum;
 }
 
+#define HOUR_NS 3600000000000u
+static ws_au64_t ahead_ns; ///< of the clock
 static uint32_t room_mb = WS_RECORD_MB;
 
 /// @return a pool that has run a burst
@@ -186,6 +188,9 @@ static int fork_inside(void *unused)
     }
     status |= test_status_of(child);
   }
+  status |= look_at_files(false).records < 2; // its own, and that of the last child
+  // Now it looks at the folder: else a look that is due meanwhile would decide whether two or three stay.
+  ws_hint_store(&ahead_ns, HOUR_NS);
   ws_pool_destroy(pool);
   return status || ws_rings.pid != (uint32_t)getpid() || bursts_in_journals() != 5;
 }
@@ -351,9 +356,6 @@ static bool is_reported(void *pool)
   ws_pool_report(pool, count_worst, &count);
   return count == 3;
 }
-
-#define HOUR_NS 3600000000000u
-static ws_au64_t ahead_ns; ///< of the clock
 
 /// @return a pool that makes no windows: its first ten seconds end in an hour, however slow the machine is
 static ws_pool_t *calm_pool(void)
@@ -606,7 +608,7 @@ TEST_CASE(the_files_are_whole_private_and_few)
   } rows[] = {
       {end_soon, 0, 1, 1, 0, false},
       {die, 128 + SIGKILL, 1, 1, 0, false},
-      {fork_inside, 0, 3, 2, 0, false},
+      {fork_inside, 0, 2, 2, 0, false},
       {without_room, 0, 1, 1, 0, true},
       {without_locks, 0, 1, 1, 0, false},
       {without_folder, 0, 0, 0, 0, false},
@@ -636,8 +638,8 @@ TEST_CASE(the_files_are_whole_private_and_few)
 #endif
     const int status = test_in_child(in_process, (void *)&rows[i].child);
     const files_t found = look_at_files(true);
-    if (status != rows[i].status || found.windows != rows[i].windows || !found.is_whole)
-      printf("row %u ends with %d, %u windows, whole %d\n", i, status, found.windows, found.is_whole);
+    if (status != rows[i].status || found.windows != rows[i].windows || found.records != rows[i].records)
+      printf("row %u ends with %d, %u records, %u windows\n", i, status, found.records, found.windows);
     CU_ASSERT_EQUAL(status, rows[i].status);
     CU_ASSERT_EQUAL(found.records, rows[i].records);
     CU_ASSERT_EQUAL(found.journals, rows[i].journals);
