@@ -218,7 +218,7 @@ class Kind:
         began, said = time.monotonic(), self.boot(machine, kernel)
         begins = re.search("^RESULT " if self.accelerator == "kvm" else "^TEST 0 ", said, re.MULTILINE)
         if not begins or said.endswith(SILENT):
-            say(f"{machine.name}: {self.accelerator} does not boot it; once more, with tcg:\n{said[-200:]}")
+            say(f"{machine.name}: {self.accelerator} does not run it; once more, with tcg:\n{said[-200:]}")
             self.accelerator = "tcg"
             said = self.boot(machine, kernel)
         results = list(read_results(machine, said))

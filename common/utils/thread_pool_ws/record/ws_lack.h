@@ -9,8 +9,9 @@
 /// has slept more often than its events say, it slept in a task. Else others had its CPU: threads, or a host
 /// that says so to the kernel. A stop of the process looks like sleep; the scribe knows it.
 ///
-/// From a burst's begin to its first note a thread outside used at most the CPU time since the note before,
-/// of an earlier burst. What is longer it lacked; that time itself is unseen: it may have computed or not.
+/// From a burst's begin to its first note a thread outside used at most the CPU time since its note before
+/// that, of an earlier burst. If more time has passed, it lacked a CPU for the difference. For the other time
+/// the notes do not show whether it had one: that time is unseen.
 /// Once a late burst had such a begin, its thread notes at the first push, which costs each burst two system
 /// calls: the worker that it calls may take its CPU.
 /// @threads  the scribe's

@@ -47,12 +47,13 @@ class Tree:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise MutantError(f"{self.folder} is in use") from None
+        # An index of its own lists the files: a source archive has none.
+        self.git = ["git", f"--git-dir={self.folder / 'git'}", f"--work-tree={ROOT}"]
+        run(ROOT, *self.git, "init", "-q")
 
     def change(self, edits: Iterable[Edit]) -> None:
         """Make the copy the checkout with the edits. Ninja builds only the files that differ."""
-        git = ["git", f"--git-dir={self.folder / 'git'}", f"--work-tree={ROOT}"]
-        run(ROOT, *git, "init", "-q")  # a source archive has no index
-        listed = run(ROOT, *git, "ls-files", "-z", "-o", "--exclude-standard").split("\0")
+        listed = run(ROOT, *self.git, "ls-files", "-z", "-o", "--exclude-standard").split("\0")
         texts = {name: (ROOT / name).read_bytes() for name in listed if (ROOT / name).is_file()}
         for edit in edits:
             name = str(MODULE.relative_to(ROOT) / edit.file)
