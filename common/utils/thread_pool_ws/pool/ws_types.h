@@ -158,7 +158,8 @@ struct ws_pool_s {
   alignas(WS_SPACING) uint64_t id; ///< I unique in the process: a stale thread-local entry cannot match
   uint32_t workers; ///< I those that have a thread, and those that may get one later
   ws_au32_t obtained; ///< S workers that have a thread, the first ones; the others are BEHIND
-  uint32_t cpus; ///< I CPUs that count: process mask and pinned cores, at most the control group's quota
+  uint32_t allowed_cpus; ///< I CPUs on which its threads may run: process mask and pinned cores
+  uint32_t cpus; ///< I CPUs that count: those, at most the control group's quota
   uint32_t worker_cpus; ///< I CPUs that the workers can use: fewer than cpus when all are pinned to few
   ws_settings_t settings; ///< I name, cores are not kept
   ws_cpuset_t mask; ///< I CPUs of the process at creation

@@ -22,8 +22,8 @@ int ws_settings_take(ws_settings_t *settings, const ws_settings_t *given);
 /// online shows at the start of its worker.
 void ws_topo_plan(const ws_settings_t *settings, const ws_cpuset_t *mask, int32_t *cpu);
 
-/// @brief Set pool->cpus: CPUs that count for this pool, of pool->mask and of cpu[0..workers), at most the
-/// control group's quota, and at least 1. Set pool->worker_cpus: the distinct ones of cpu[] if no worker
+/// @brief Set pool->allowed_cpus: CPUs of pool->mask and of cpu[0..workers), at least 1. Set pool->cpus: as
+/// many, at most the control group's quota. Set pool->worker_cpus: the distinct ones of cpu[] if no worker
 /// floats and they are fewer, else as many. Call after ws_start_workers().
 void ws_topo_count(struct ws_pool_s *pool, const int32_t *cpu);
 

@@ -87,8 +87,8 @@ void ws_topo_count(struct ws_pool_s *pool, const int32_t *cpu)
     cpus += is_first && !ws_os_cpuset_has(&pool->mask, (uint32_t)cpu[i]);
     distinct += is_first;
   }
-  cpus = cpus < quota ? cpus : quota;
-  pool->cpus = cpus > 0 ? cpus : 1;
+  pool->allowed_cpus = cpus > 0 ? cpus : 1;
+  pool->cpus = pool->allowed_cpus < quota ? pool->allowed_cpus : quota;
   const bool is_few = pool->pinned == pool->workers && distinct > 0 && distinct < pool->cpus;
   pool->worker_cpus = is_few ? distinct : pool->cpus;
 }

@@ -86,7 +86,7 @@ void ws_affinity_leave(ws_worker_t *worker)
   const int32_t cpu = ws_os_cpu();
   ws_hint_store(&worker->seen_cpu, (uint32_t)(cpu + 1));
   const uint32_t producer = ws_hint_load(&pool->near.producer);
-  if (worker->cpu >= 0 || pool->cpus < 2 || cpu < 0 || producer == 0)
+  if (worker->cpu >= 0 || pool->allowed_cpus < 2 || cpu < 0 || producer == 0)
     return;
   const bool moves = ws_producer_on_cpu(pool, cpu);
   // A hot worker parks beside a producer (ws_idle.c): where it stayed, it would park at each try, for as long
@@ -111,7 +111,7 @@ void ws_affinity_call(ws_worker_t *worker, ws_here_t here, uint32_t cpu)
   const uint32_t caller = here.queue ? here.queue->helping.producer : 0; // the guard has no work of its own
   const bool stops = worker->realtime ? here.queue && !here.worker && !(caller & WS_PRODUCER_HOLDS)
                                       : here.worker || (caller & WS_PRODUCER_STAYS);
-  if (stops && worker->cpu < 0 && worker->pool->cpus > 1 && cpu != 0
+  if (stops && worker->cpu < 0 && worker->pool->allowed_cpus > 1 && cpu != 0
       && ws_hint_load(&worker->seen_cpu) == cpu)
     keep_off(worker, ws_tid(worker), cpu);
 }

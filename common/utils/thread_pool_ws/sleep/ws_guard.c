@@ -306,7 +306,7 @@ bool ws_guard_start(struct ws_pool_s *pool)
   const uint32_t cpus = beside_producer < pool->worker_cpus ? beside_producer : pool->worker_cpus;
   shared->guarded = shared->has_guard && pool->workers > 1;
   shared->bounded = shared->guarded && pool->workers > cpus;
-  shared->spares = shared->has_guard && pool->pinned > 0 && pool->cpus > 1;
+  shared->spares = shared->has_guard && pool->pinned > 0 && pool->allowed_cpus > 1;
   ws_init_store(&shared->spin_cpus, pool->cpus);
   ws_awake_cap_set(pool, 0);
   return shared->guarded;

@@ -6,6 +6,7 @@
 #include "../../../classes/ws_nodes.h"
 #include "../../../include/ws_node.h"
 #include "../../../setup/ws_setup.h"
+#include "../../../sleep/ws_sleep_state.h"
 #include "../../support/ws_files.h"
 
 #include <sys/mman.h>
@@ -149,6 +150,23 @@ TEST_CASE(victims_of_the_same_cache_come_first)
   for (uint32_t i = 0; i < WORKERS; i++)
     for (uint32_t k = 0; k < WORKERS - 1; k++)
       CU_ASSERT_EQUAL(victims[i][k], (i + 1 + k) % WORKERS);
+}
+
+/// A group with a quota of one CPU may run on several: its workers leave a producer's.
+TEST_CASE(quota_of_one_cpu)
+{
+  far_cpu = 1500; // beside CPU 0
+  quota = 1;
+  ws_settings_t settings = test_settings(1);
+  settings.cores = (const int32_t[]){0};
+  settings.core_count = 1;
+  ws_pool_t *pool = test_create(&settings);
+  CU_ASSERT_EQUAL(pool->cpus, 1);
+  CU_ASSERT_EQUAL(pool->allowed_cpus, 2);
+  CU_ASSERT_TRUE(ws_sleep_pool(pool)->spares);
+  test_destroy(pool);
+  quota = UINT32_MAX;
+  far_cpu = -1;
 }
 
 TEST_CASE(machine_with_over_1024_cpus)

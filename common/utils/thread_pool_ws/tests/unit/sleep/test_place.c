@@ -130,7 +130,8 @@ static void begin(uint64_t cpuset, bool realtime)
   memset(&worker, 0, sizeof(worker));
   memset(&lane, 0, sizeof(lane));
   pool.mask.mask[0] = cpuset;
-  pool.cpus = (uint32_t)__builtin_popcountll(cpuset);
+  pool.allowed_cpus = (uint32_t)__builtin_popcountll(cpuset);
+  pool.cpus = 1; // a quota of less makes no difference
   worker.pool = &pool;
   worker.cpu = -1;
   worker.realtime = realtime;
@@ -236,7 +237,7 @@ static void step(const char *word)
       ws_init_store(&ws_sleep_pool(&pool)->guard_tid, 0);
       break;
     case 'N':
-      pool.cpus = number;
+      pool.allowed_cpus = number;
       break;
     case 'r': // the worker wakes, and returns, during the next call
       os.returns = &worker;
