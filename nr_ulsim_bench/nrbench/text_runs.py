@@ -120,16 +120,11 @@ def late_starts(folder: Path, _: str) -> str:
     )
 
 
-def settled(folder: Path, _: str) -> str:
-    after = [float(row[3]) for row in found(folder / PREWAKE, "Steps:")[1:] if len(row) > 3]
-    return f"A new pool has settled after {after[0]} s, and within {max(after[1:])} s of a change"
-
-
 def regret(folder: Path, _: str) -> str:
-    rows = [row for row in found(folder / PREWAKE, "Regret:")[1:] if len(row) > 8]
-    ends = [float(end) for row in rows for end in row[8].strip("[]").split(", ")]
+    rows = [row for row in found(folder / PREWAKE, "Regret:")[1:] if len(row) > 7]
+    ends = [float(end) for row in rows for end in row[7].partition(" ")[2].strip("[]").split(", ")]
     met = sum(row[-1] == "met" for row in rows)
-    ratios = span(float(row[7]) for row in rows)
+    ratios = span(float(row[7].split()[0]) for row in rows)
     return f"{ratios}, at most {REGRET_MAX:g} in {met} of {len(rows)} cases; 95 % intervals: {span(ends)}"
 
 
@@ -156,5 +151,5 @@ def headlines(folder: Path, _: str) -> str:
 
 
 OF_TEXTS = (
-    simulated_gain, simulated_most, growth, goals, lives_p99, right, late_starts, settled, regret, headlines
+    simulated_gain, simulated_most, growth, goals, lives_p99, right, late_starts, regret, headlines
 )  # fmt: skip

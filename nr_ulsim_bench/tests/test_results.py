@@ -53,8 +53,8 @@ def test_a_page_that_differs_is_named_and_mended(page):
     assert nrbench(page, "--write").exit_code == 0
     assert nrbench(page).exit_code == 0
     text = page.read_text(encoding="utf-8")
-    assert "So <!-- results: bounds -->1.29 to 1.38<!-- end -->." in text
-    assert "| 2 | 0.72 [0.63, 0.78] | 1.29 | 1.27 |" in text
+    assert "So <!-- results: bounds -->1.11 to 1.15<!-- end -->." in text
+    assert "| 2 | 0.78 [0.75, 0.81] | 1.13 | 1.11 |" in text
 
 
 @pytest.mark.parametrize("mark", ["figures", f"quote {SWEEP} | no such line", "quote missing.txt | A"])

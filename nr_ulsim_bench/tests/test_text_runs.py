@@ -57,9 +57,9 @@ stopped          14999   102 100.0
 """
 PREWAKE = """\
 Regret: cost of a slot
-env     scenario  best  its cost  tuned  auto   off  ratio  95 % interval  rounds  verdict
-normal      gap2   120      18.4   20.9  20.8  73.3   0.99   [0.72, 1.61]  7 of 7      met
-hog         slow    80      15.4   15.4  19.5  55.4   1.26   [0.79, 1.50]  7 of 7   missed
+env     scenario  best  its cost  tuned  auto   off       ratio [95 %]  rounds  verdict
+normal      gap2   120      18.4   20.9  20.8  73.3  0.99 [0.72, 1.61]  7 of 7      met
+hog         slow    80      15.4   15.4  19.5  55.4  1.26 [0.79, 1.50]  7 of 7   missed
   ratio: auto / tuned
 
 Lateness of the first tasks on the other CPUs, in µs.
@@ -68,13 +68,6 @@ normal      gap2    336     56.5   1.5  -97    128.1   61.6   -52      met   1.7
 hog         slow    144     69.8   3.9  -94    322.6   39.4   +50   missed   0.8      met  +19.5
 hog       steady    144     12.0   2.0  -94    322.6   39.4   -49   missed   0.8      met  +19.5
   met: p50 at least 70 %
-
-Steps: mean lateness
-step                     first  settled  after s  verdict
-a new pool                23.4      3.1      0.2      met
-each wake takes longer    26.4      4.7      0.5      met
-the grid jumps            26.4      4.7      0.0      met
-  met: up to 2 s
 """
 FILES = {
     "scaling-simulated": SCALING,
@@ -97,7 +90,6 @@ MARKS = {
     "right 90": "94.9 to 100.0 %. Below 90 %: none",
     "late_starts": "In 3 cases `off` starts the worker's first task 12.0 to 69.8 µs late (p50), and `auto` "
     "1.5 to 3.9 µs. p99 falls by half or more in 1 of them, and rises by half or more in 1.",
-    "settled": "A new pool has settled after 0.2 s, and within 0.5 s of a change",
     "regret": "0.99 to 1.26, at most 1.1 in 1 of 2 cases; 95 % intervals: 0.72 to 1.61",
 }
 
@@ -113,9 +105,9 @@ def test_a_mark_becomes_the_figures_of_its_report(tmp_path, mark):
 
 
 def test_a_report_without_the_table_is_an_error(tmp_path):
-    (tmp_path / "2-cores-pre-wake.txt").write_text("Regret: none", encoding="utf-8")
-    with pytest.raises(ResultsError, match="nothing begins with 'Steps:'"):
-        results.filled("<!-- results: settled -->?<!-- end -->", tmp_path)
+    (tmp_path / "2-cores-pre-wake.txt").write_text("Steps: none", encoding="utf-8")
+    with pytest.raises(ResultsError, match="nothing begins with 'Regret:'"):
+        results.filled("<!-- results: regret -->?<!-- end -->", tmp_path)
 
 
 CONTEST = """\
