@@ -33,9 +33,7 @@ COLUMNS_MAX = 110
 MACHINE = re.compile(r"(?<![\w.$})~-])/(?:ro" r"ot|wo" r"rk|ho" r"me/\w[\w.-]*)/")
 FENCE = re.compile(r"^[ ]{0,3}(```|~~~)(.*?)^[ ]{0,3}\1[^\n]*$", re.DOTALL | re.MULTILINE)
 TICKED = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
-LINK = re.compile(
-    r"(?<!\\)\[(?:[^\[\]]|\[[^\]]*\])*\]\(\s*<?([^\s)>]+)>?[^)\n]*\)|^\[[^\]]+\]:\s+(\S+)", re.M
-)
+LINK = re.compile(r"(?<!\\)\[(?:[^\[\]]|\[[^\]]*\])*\]\(\s*<?([^\s)>]+)>?[^)\n]*\)|^\[[^]]+\]:\s+(\S+)", re.M)
 HEADING = re.compile(r"^#{1,6}[ ]+(.+?)[ ]*#*$", re.MULTILINE)
 ANCHOR = re.compile(r"<a\s+(?:id|name)=\"([^\"]+)\"")
 # Words that begin with a folder of this tree, or name a file of a room. OAI has folders of the same names.
@@ -126,9 +124,7 @@ def check_names(page: str, text: str, known: dict[str, set[str]]) -> Iterator[Fi
         for one in re.finditer(form, text, re.M) if "model" not in what or "tests/model" in text else ():
             for name in re.split(", | and | ", one[one.lastindex or 0]):
                 if name not in known[what]:
-                    yield Finding(
-                        page, line_of(text, one.start()), "name", f"{name}: there is no such {what}"
-                    )
+                    yield Finding(page, line_of(text, one.start()), "name", f"{name}: there is no {what}")
 
 
 def check_source(name: str, text: str) -> Iterator[Finding]:

@@ -31,9 +31,7 @@ LINES_ABOVE = 3
 
 SITE = re.compile(r"\b(ws_(?:load|store|cas|add|sub|or|and|xchg|fence)_\w*)\s*\(")
 # Calls that order memory without an atomic access of ours; a tag may stand at them.
-CARRIER = re.compile(
-    r"\b(?:pthread_\w+|mtx_\w+|ws_os_\w+|syscall|munmap|mmap)\s*\(|->\s*(?:futex|thread)_?\w*\s*\("
-)
+CARRIER = re.compile(r"\b(?:pthread_\w+|ws_os_\w+|syscall|munmap|mmap)\s*\(|->\s*(?:futex|thread)_?\w*\s*\(")
 BUILTIN = re.compile(r"\b(__atomic_\w+)\s*\([^;{]*?__ATOMIC_(RELAXED|ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)\b")
 RAW = re.compile(r"\b(?:__atomic_\w+|__sync_\w+|__c11_atomic_\w+|atomic_(?!bool|int|uint|flag\b)\w+)\s*\(")
 NAMES = r"[A-Z][A-Z0-9_]*(?:\s*[|,]\s*[A-Z][A-Z0-9_]*)*"
@@ -113,9 +111,7 @@ class Lint:
         tags = self.tags(path, text.comments)
         if path.startswith(PUBLIC):
             return
-        tags += [
-            Tag(line_of(text.comments, one.start()), "relaxed") for one in RELAXED.finditer(text.comments)
-        ]
+        tags += [Tag(line_of(text.comments, at.start()), "relaxed") for at in RELAXED.finditer(text.comments)]
         sites = sites_of(path, text.code)
         busy, claimed = {line for line, _, _ in sites}, set()
 
@@ -140,9 +136,8 @@ class Lint:
                 for name in tag.names:
                     self.sides.setdefault(name, {})[path, tag.line] = tag.side
         for call in () if path.startswith(SHIM) else RAW.finditer(text.code):
-            self.add(
-                path, line_of(text.code, call.start()), "raw", f"{call[0]}: use a wrapper of ws_atomic.h"
-            )
+            line = line_of(text.code, call.start())
+            self.add(path, line, "raw", f"{call[0]}: use a wrapper of ws_atomic.h")
 
     def pairs(self) -> None:
         for name, places in self.sides.items():

@@ -20,12 +20,9 @@ def after(step: str, looks: int = 2) -> tuple[int, list[str]]:
     bash -c "$1" >/dev/null 2>&1 </dev/null
     leftovers_of_step"""
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run(
-            ["bash", "-c", program, "bash", step],
-            capture_output=True, text=True, check=False, timeout=100, env={
-                "PATH": "/usr/local/bin:/usr/bin:/bin", "TMPDIR": folder, "HOME": folder,
-            },
-        )  # fmt: skip
+        env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "TMPDIR": folder, "HOME": folder}
+        command = ["bash", "-c", program, "bash", step]
+        done = subprocess.run(command, env=env, timeout=100, capture_output=True, text=True, check=False)
         assert done.stderr == "", done.stderr
         assert list(Path(folder).iterdir()) == []  # TMPDIR of the steps is gone
     return done.returncode, done.stdout.splitlines()

@@ -77,6 +77,12 @@ class TestCommandTest(FolderTest):
         text = page.read_text(encoding="utf-8")
         wanted = r"\|60-bad\|2020-02-02\|0123\|\n\|61-good\|20\d\d-\d\d-\d\d\|" + commit.stdout.strip()
         self.assertRegex(text, re.escape(head) + wanted + r"\|\n\|99-gone\|2020-02-02\|0123\|\n$")
+        subprocess.run([*git, "commit", "-q", "-a", "-m", "z"], check=True)
+        copy = self.root / "build-ci/copy"  # in another checkout, which ignores it
+        for part in ("ci", "docs"):
+            shutil.copytree(self.root / part, copy / part)
+        self.run_test("full", program="build-ci/copy/ci/test")
+        self.assertEqual((copy / "docs/testing.md").read_text(encoding="utf-8"), text)
 
     def test_words_that_name_no_step_are_refused(self) -> None:
         for words, said in (

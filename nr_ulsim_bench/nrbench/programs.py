@@ -44,8 +44,11 @@ def answer(*command: str) -> str:
 
 
 def git(folder: Path | None, *words: str) -> str | None:
-    """None: no answer, or no folder."""
-    status, text = run("git", "-C", str(folder), *words, errors=False) if folder else (127, "")
+    """None: no folder, or no answer, as of a copy inside another checkout."""
+    if folder is None:
+        return None
+    ceiling = f"GIT_CEILING_DIRECTORIES={folder.resolve().parent}"
+    status, text = run("env", ceiling, "git", "-C", str(folder), *words, errors=False)
     return text.strip() or None if status == 0 else None
 
 

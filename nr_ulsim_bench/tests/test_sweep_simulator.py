@@ -13,7 +13,7 @@ from part_runs import is_gone, until
 from nrbench.sweep import process
 from nrbench.sweep import simulator as simulator_of
 from nrbench.sweep.record import Setting
-from nrbench.sweep.simulator import BuildError, find
+from nrbench.sweep.simulator import BuildError, find, git
 
 
 def take(folder, pool="new", cpus=None, **changes):
@@ -177,6 +177,7 @@ def test_the_version_comes_from_the_sources_that_were_built(tmp_path):
     (folder / "CMakeCache.txt").write_text(f"A:STRING=b\nCMAKE_HOME_DIRECTORY:INTERNAL={sources}\n")
     build = find(folder, "--old").build
     assert build.oai == "v2.2.0" and len(build.commit) == 40
+    assert git(a_program(sources / "copy", ""), "rev-parse", "HEAD") is None
     assert find(folder / "nr_ulsim", "--old", oai="develop").build.oai == "develop"
 
 

@@ -27,7 +27,8 @@ Line = dict[str, Any]
 
 
 def commit() -> str | None:
-    command = ["git", "-C", str(TREE), "describe", "--always", "--dirty", "--exclude=*"]
+    ours = f"GIT_CEILING_DIRECTORIES={TREE.parent}"  # in a copy inside another checkout git has no answer
+    command = ["env", ours, "git", "-C", str(TREE), "describe", "--always", "--dirty", "--exclude=*"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
