@@ -29,10 +29,11 @@ NAME = "thread_pool_ws"
 class AbiTest(FolderTest):
     def setUp(self) -> None:
         super().setUp()
-        dumps = mock.patch.object(check_abi, "DUMPS", self.root)
-        dumps.start()
-        self.addCleanup(dumps.stop)
-        self.make(self.root / f"{NAME}.abi")
+        here = mock.patch.multiple(check_abi, DUMPS=self.root, LIBRARIES=[NAME], HEADERS=[self.root])
+        here.start()
+        self.addCleanup(here.stop)
+        self.dump = self.root / f"{NAME}.abi"
+        self.make(self.dump)
 
     def make(self, dump: Path, settings: str = "", task: str = "", script: str = "X_0.1 { ws_*; };",
              source: str = SOURCE) -> Path:  # fmt: skip
@@ -66,6 +67,8 @@ class AbiTest(FolderTest):
     def test_a_function_that_goes(self) -> None:
         source = SOURCE.replace("int ws_third(void) { return 3; }", "")
         self.assertIn("ws_third", self.findings(source=source))
+        self.assertIn("ws_third", "".join(check_abi.check(self.root, update=True)))
+        self.assertIn("ws_third", self.dump.read_text(encoding="utf-8"))
 
     def test_a_new_function_belongs_to_the_node_of_its_version(self) -> None:
         more = SOURCE + "int ws_fourth(void) { return 4; }\n"
@@ -73,8 +76,10 @@ class AbiTest(FolderTest):
         self.assertIn("[node] ws_fourth", self.findings(source=more, node="_0.2"))
         script = "X_0.1 { ws_*; }; X_0.2 { ws_fourth; } X_0.1;"
         self.assertEqual(self.findings(source=more, node="_0.2", script=script), "")
+        self.assertEqual(check_abi.check(self.root, update=True), [])
+        self.assertIn("ws_fourth", self.dump.read_text(encoding="utf-8"))
 
     def test_functions_for_a_library_of_the_same_build_may_change(self) -> None:
         script = "X_0.1 { ws_*; }; X_PRIVATE_0.1.0 { ws_second; };"
-        self.make(self.root / f"{NAME}.abi", script=script)
+        self.make(self.dump, script=script)
         self.assertEqual(self.findings(task="long more;", script=script), "")

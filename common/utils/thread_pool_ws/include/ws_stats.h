@@ -107,6 +107,27 @@ typedef enum {
   WS_PATTERN_LOCKED ///< bursts come when they are expected
 } ws_pattern_state_t;
 
+/// Causes of late starts, for programs that were written for version 0.1. Nothing counts them any more.
+typedef enum {
+  WS_LATE_BURST_EARLY,
+  WS_LATE_BURST_LATE,
+  WS_LATE_GAVE_UP,
+  WS_LATE_PAUSE,
+  WS_LATE_NO_PATTERN,
+  WS_LATE_LEVEL,
+  WS_LATE_PLACES,
+  WS_LATE_CAP,
+  WS_LATE_TIMER,
+  WS_LATE_BUSY_CPU,
+  WS_LATE_CPU_TAKEN,
+  WS_LATE_CALL,
+  WS_LATE_WAKE,
+  WS_LATE_CAUSES
+} ws_late_t;
+
+/// @return "not counted"; NULL if @p cause is none
+const char *ws_late_name(ws_late_t cause);
+
 /// What pre-wake has learnt and done since the pool's creation.
 typedef struct {
   uint64_t bursts; ///< bursts after a pause
@@ -132,6 +153,7 @@ typedef struct {
   // Starts of bursts: from the first push to the first task on a worker.
   uint64_t started_bursts; ///< bursts of which a worker took a task
   uint64_t late_ns_p90; ///< length of their starts: about one in ten is longer
+  uint64_t late_by[WS_LATE_CAUSES]; ///< [ws_late_t] 0
 } ws_prewake_stats_t;
 
 /// @brief ws_pool_prewake_stats() into @p bytes. For callers that do not compile this header.

@@ -98,3 +98,8 @@ uint32_t ws_pool_stats_sized(const struct ws_pool_s *pool, const ws_stats_out_t 
   }
   return filled;
 }
+
+const char *ws_late_name(ws_late_t cause)
+{
+  return (uint32_t)cause < WS_LATE_CAUSES ? "not counted" : NULL;
+}

@@ -11,7 +11,7 @@ from pathlib import Path
 NEVER_WAIT = set(
     """
     ws_block_give ws_block_take ws_blocking_begin ws_blocking_end ws_group_add ws_group_complete ws_group_done ws_group_init ws_journal_bursts ws_journal_minutes ws_key_init
-    ws_must_return ws_node_count ws_node_of ws_pool_hold ws_pool_if_inside ws_pool_is_lost ws_pool_release ws_pool_set_spin_cpu_max ws_record_func
+    ws_late_name ws_must_return ws_node_count ws_node_of ws_pool_hold ws_pool_if_inside ws_pool_is_lost ws_pool_release ws_pool_set_spin_cpu_max ws_record_func
     ws_settings_cpu ws_settings_entry ws_settings_environment ws_settings_init ws_settings_list ws_settings_spin_cpu_max_text
     ws_settings_spin_text ws_trace_phase_begin ws_trace_phase_end ws_trace_run ws_trace_run_as ws_version
     sched_is_complete sched_task_init tpool_is_stopping

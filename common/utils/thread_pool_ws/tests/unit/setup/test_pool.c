@@ -256,4 +256,17 @@ TEST_CASE(statistics_of_other_sizes)
   CU_ASSERT_EQUAL(ws_version(), WS_VERSION_NUMBER);
 }
 
+/// A program of version 0.1 that prints causes of late starts finds none.
+TEST_CASE(causes_of_late_starts_of_version_0_1)
+{
+  ws_prewake_stats_t stats;
+  memset(&stats, MARK, sizeof(stats));
+  ws_pool_t *pool = test_pool(1);
+  ws_pool_prewake_stats(pool, &stats);
+  for (uint32_t i = 0; i < WS_LATE_CAUSES; i++)
+    CU_ASSERT_TRUE(stats.late_by[i] == 0 && ws_late_name((ws_late_t)i));
+  CU_ASSERT_PTR_NULL(ws_late_name(WS_LATE_CAUSES));
+  test_destroy(pool);
+}
+
 TEST_MAIN("pool")
