@@ -125,7 +125,7 @@ typedef enum {
   WS_LATE_CAUSES
 } ws_late_t;
 
-/// @return "not counted"; NULL if @p cause is none
+/// @return a few words in English, the same for each cause; NULL if @p cause is none
 const char *ws_late_name(ws_late_t cause);
 
 /// What pre-wake has learnt and done since the pool's creation.
