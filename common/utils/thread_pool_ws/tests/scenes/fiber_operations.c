@@ -253,7 +253,7 @@ static void rest(scene_words_t words)
   const uint64_t ns = is_never || is_at ? UINT64_MAX : (uint64_t)scene_number(words[0]);
   const uint64_t end_ns = is_at ? deadline_of(words) : is_never ? NEVER : ws_os_now_ns() + ns;
   const int own = begin_wait();
-  // A fiber is seen as parked. A thread passes before ws_sleep_ns() looks at the clock, which may elapse first.
+  // A fiber is seen as parked. A thread passes before ws_sleep_ns() looks at the clock, which may elapse.
   const int result = is_at || !here() ? ws_sleep_until(end_ns) : ws_sleep_ns(ns);
   end_wait(own, result);
   expect(words, result, 0);
