@@ -236,7 +236,7 @@ def test_which_bursts_are_shown(tmp_path, late):
     def burst(ago_h, over_ns, **more):
         return {"real_ns": REAL_NS - ago_h * HOUR_NS, "length_ns": 100 + over_ns, **more}
 
-    quiet = {"number": REAL_NS // MINUTE_NS - 15, "bursts": 500}
+    quiet = {"number": REAL_NS // MINUTE_NS - 15, "bursts": 500, "entries": 2}  # counted in a later minute
     hours = [burst(1, 3000), burst(1, 1000, cause=0), burst(24, 9000)]
     journal(tmp_path, *hours, rows=[quiet], name="tpool-ws-a.journal")
     journal(tmp_path, *[burst(0, 2000 + i) for i in range(12)], name="tpool-ws-b.2.journal")
@@ -245,7 +245,7 @@ def test_which_bursts_are_shown(tmp_path, late):
         return [float(over) for over in re.findall(r"(\d\.\d) over", late(*words)[1])]
 
     assert shown("--worst", "3") == [9, 3, 2] and len(shown()) == 10 and len(shown("--worst", "99")) == 15
-    assert shown("--cause", "slow wake") == [1]
+    assert shown("--cause", "slow wake") == [1] and "\n45 of 635 bursts were late, 28 of" in late()[1]
     assert shown("--since", "90m", "--worst", "2") == shown("--since", "00:30", "--worst", "2") == [3, 2]
     assert shown("--at", "00:46") == [3, 1] and len(shown("--at", "01:46")) == 10
     assert shown("--at", "2001-09-08 01:46") == [9]

@@ -92,9 +92,9 @@ def test_ab_that_is_ended_leaves_the_pool_as_it_was(start, tool, number):
 @pytest.mark.gate
 def test_late_bursts_of_a_record(start, tool, tmp_path):
     record = {"TPOOL_WS_RECORD": str(tmp_path), "TPOOL_WS_DEADLINE_US": "1"}
-    start(PROGRAM, "150", env={**ENVIRONMENT, **record}, stdout=-1).communicate(timeout=300)
+    start(PROGRAM, "40", env={**ENVIRONMENT, **record}, stdout=-1).communicate(timeout=300)
     out = tool("late", tmp_path, "--worst", "180")
-    assert "until the end of its process; 0 older" in out and "\n150 of 150 bursts were late, 0 of " in out
+    assert "until the end of its process; 0 older" in out and "\n40 of 40 bursts were late, 0 of " in out
     assert "longest task: decode " in out and out.count("= task ") == 1 and out.count("-burst-") > 10
 
 

@@ -270,7 +270,8 @@ def run(path: str, at: str | None, since: str | None, worst: int, cause: str | N
                 bursts += [burst for burst in its if burst.real_ns >= begin_ns]
             bursts = sorted(bursts, key=lambda burst: -burst.over_ns)[:worst]
     late, ended = (sum(getattr(row, name) for _, row in chosen) for name in ("late", "bursts"))
-    without = sum(max(0, row.late - row.entries) for _, row in chosen)
+    # In sum: a minute counts a late burst when the journal is written, and has its entry by its end.
+    without = max(0, late - sum(row.entries for _, row in chosen))
     say(f"{late} of {ended} bursts were late, {without} of these have no entry")
     legend = f"   {LEGEND}"
     for number, burst in enumerate(bursts, 1):
