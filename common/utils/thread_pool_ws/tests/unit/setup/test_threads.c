@@ -73,6 +73,14 @@ static bool blocks(int32_t tid, int signal_number)
   return (strtoull(text, NULL, 16) >> (signal_number - 1)) & 1;
 }
 
+/// @return @p pool, when its threads have set themselves up: for one without a CPU its creation waits 2 s
+static ws_pool_t *started(ws_pool_t *pool)
+{
+  ws_started_wait(pool, WS_STARTED_GUARD, WS_STARTED_GUARD, 0);
+  ws_started_wait(pool, WS_STARTED_WORKERS, pool->workers, 0);
+  return pool;
+}
+
 static const int from_outside[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD, SIGALRM, SIGPROF, 40};
 static const int from_inside[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 
@@ -84,12 +92,12 @@ static bool block_one(int signal_number, sigset_t *before)
   return pthread_sigmask(SIG_BLOCK, &one, before) == 0;
 }
 
-/// As threads that the creator makes. Creation returns when all have started, so nothing of this is a race.
+/// As threads that the creator makes.
 TEST_CASE(workers_block_what_their_creator_blocks)
 {
   sigset_t before;
   CU_ASSERT_TRUE(block_one(SIGUSR2, &before));
-  ws_pool_t *pool = test_pool(2);
+  ws_pool_t *pool = started(test_pool(2));
   for (uint32_t worker = 0; worker < 2; worker++)
     for (uint32_t i = 0; i < TEST_COUNT(from_outside); i++)
       CU_ASSERT_EQUAL(blocks(ws_tid(pool->worker[worker]), from_outside[i]), from_outside[i] == SIGUSR2);
@@ -105,7 +113,7 @@ static int class_of(int32_t tid)
 /// And it preempts no worker: a thread of class BATCH.
 TEST_CASE(no_handler_runs_on_the_guard)
 {
-  ws_pool_t *pool = test_pool(2);
+  ws_pool_t *pool = started(test_pool(2));
   const int32_t guard = thread_called("ws_guard");
   CU_ASSERT_EQUAL(class_of(guard), SCHED_BATCH);
   for (uint32_t i = 0; i < TEST_COUNT(from_outside); i++) {
@@ -124,7 +132,7 @@ static void become(int class)
 
 TEST_CASE(a_class_is_lent_only_if_it_goes_first)
 {
-  ws_pool_t *pool = test_pool(2);
+  ws_pool_t *pool = started(test_pool(2));
   const int32_t guard = thread_called("ws_guard"), worker = ws_tid(pool->worker[0]);
   become(SCHED_BATCH);
   ws_os_lend_class(worker);
@@ -208,7 +216,7 @@ TEST_CASE(the_guard_may_run_beside_the_workers)
   ws_settings_t settings = test_settings(1);
   settings.cores = cores;
   settings.core_count = 1;
-  ws_pool_t *pool = test_create(&settings);
+  ws_pool_t *pool = started(test_create(&settings));
   CU_ASSERT_EQUAL(sched_getaffinity(thread_called("ws_guard"), sizeof(guard), &guard), 0);
   CU_ASSERT_TRUE(CPU_ISSET(core, &guard) && CPU_ISSET(creator, &guard));
   CU_ASSERT_EQUAL(CPU_COUNT(&guard), 2);

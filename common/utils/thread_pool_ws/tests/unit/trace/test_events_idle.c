@@ -28,6 +28,13 @@ static struct {
 /// The pools that the calling thread makes have no guard. It would wake one more if a woken one has no CPU.
 static _Thread_local bool has_no_guard;
 
+static _Thread_local uint64_t stands_ns; ///< the clock of the calling thread; 0 = it goes
+
+static uint64_t ws_os_now_ns_seam(void)
+{
+  return stands_ns ? stands_ns : __real_ws_os_now_ns();
+}
+
 static void ws_os_futex_wake_seam(ws_au32_t *word, uint32_t count)
 {
   WS_PROBE(futex_wake, NULL, (uintptr_t)word);
@@ -217,8 +224,10 @@ TEST_CASE(a_hint_is_one_event_of_what_was_hinted)
 {
   begin_at_rest(1, NULL);
   ws_pool_prewake(scene.pool, 3, 1000);
-  const uint64_t at_ns = test_now_ns() + 1000000;
+  stands_ns = test_now_ns();
+  const uint64_t at_ns = stands_ns + 1000000;
   ws_pool_prewake_at(scene.pool, 2, at_ns);
+  stands_ns = 0;
   test_on_workers(scene.pool, 1, hint, scene.pool);
   EXPECT({"prewake", {scene.id, -1, 3, 0, 0}}, {"wake", {scene.id, 0, -1}});
   EXPECT({"prewake", {scene.id, -1, 3, 0, 0}}, {"prewake", {scene.id, -1, 2, 0, (int64_t)at_ns}},
@@ -270,4 +279,4 @@ TEST_CASE(a_stop_wakes_all_and_names_no_waker)
 }
 
 TEST_MAIN_SEAMS("events_idle", SEAM(ws_os_futex_wake), SEAM(ws_plan_choose), SEAM(ws_decide), SEAM(ws_os_cpu),
-                SEAM(ws_guard_create))
+                SEAM(ws_guard_create), SEAM(ws_os_now_ns))
