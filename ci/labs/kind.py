@@ -96,6 +96,7 @@ class Kind:
     console: str = "ttyS0"
     folder: Path = field(default=LAB, init=False)
     accelerator: str = field(default="tcg", init=False)
+    until_failed: bool = field(default=False, init=False)  # the first test that fails ends it
 
     def run(self, sources: Path, folder: Path, only: str) -> list[Result]:
         """Run all machines, or one; write a JUnit file. @param folder  of all that is made"""
@@ -110,14 +111,14 @@ class Kind:
         self.check_tools()
         kernel = self.fetch_kernel(self.kernels)
         self.build(sources)
-        machines = [
-            one for one in self.machines if only in ("", one.name)
-        ]  # build() may have set their tests
+        # build() may have set their tests
+        machines = [one for one in self.machines if only in ("", one.name)]
         self.make_initramfs()
         results = []
         for machine in machines:
             own = self.fetch_kernel(machine.kernels) if machine.kernels else kernel
-            results += self.run_machine(machine, own)
+            ends = self.until_failed and any(one.is_bad for one in results)
+            results += [] if ends else self.run_machine(machine, own)
         write_junit(folder.with_suffix(".xml"), self.name, results)
         say(f"{self.name}: {time.monotonic() - began:.0f} s")
         return results
@@ -184,9 +185,8 @@ class Kind:
         for machine in self.machines:
             (root / f"machines/{machine.name}.setup").write_text(f"{machine.setup}\n")
             (root / f"machines/{machine.name}.setup.each").write_text(f"{machine.each}\n")
-            (root / f"machines/{machine.name}.tests").write_text(
-                "".join(f"{test}\n" for test in machine.tests)
-            )
+            tests = "".join(f"{test}\n" for test in machine.tests)
+            (root / f"machines/{machine.name}.tests").write_text(tests)
         pack = "find . | busybox cpio -o -H newc | gzip -1 > ../initramfs.gz"
         if call(root, "sh", "-c", pack):
             raise SystemExit(f"lab: no initramfs could be made in {self.folder}")
@@ -207,7 +207,8 @@ class Kind:
                 seconds, said = time.monotonic() - began, log.read_bytes()
                 hangs = self.accelerator == "kvm" and seconds > 60 and b"TEST 0 " not in said
                 silent = time.time() - log.stat().st_mtime > self.silent_seconds_max
-                if silent or hangs or b"KVM internal error" in said:
+                fails = self.until_failed and re.search(rb"^RESULT \d+ (?!0 |77 ).*\n", said, re.MULTILINE)
+                if silent or hangs or fails or b"KVM internal error" in said:
                     qemu.kill()
         return log.read_bytes().decode(errors="replace").replace("\r", "") + SILENT * silent
 
@@ -240,9 +241,8 @@ def read_results(machine: Machine, said: str) -> Iterator[Result]:
     """A test without a result has failed, if it has begun: the machine has come to no end."""
     end = 0.0
     for number, test in enumerate(machine.tests):
-        found = re.search(
-            rf"^TEST {number} .*\n((?s:.*?))^RESULT {number} (\d+) ([\d.]+)$", said, re.MULTILINE
-        )
+        whole = rf"^TEST {number} .*\n((?s:.*?))^RESULT {number} (\d+) ([\d.]+)$"
+        found = re.search(whole, said, re.MULTILINE)
         if not found:
             result = "FAILED" if f"TEST {number} " in said else "NOT BEGUN"
             yield Result(machine.name, test, result, 0.0, "\n".join(said.splitlines()[-30:]))

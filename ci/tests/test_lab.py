@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-import contextlib
-import io
+import os
+import tempfile
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -24,11 +24,18 @@ class LabTest(unittest.TestCase):
         for (accelerator, *said), expected in BOOTS:
             kind = Kind("kind", (), ())
             kind.accelerator = accelerator
-            with (
-                mock.patch.object(kind, "boot", side_effect=said) as boot,
-                contextlib.redirect_stdout(io.StringIO()),
-                contextlib.redirect_stderr(io.StringIO()),
-            ):
+            with mock.patch.object(kind, "boot", side_effect=said) as boot:
                 found = kind.run_machine(Machine("machine", ("one", "two")), Path())
             self.assertEqual(" ".join(one.result for one in found), expected)
             self.assertEqual(boot.call_count, len(said))
+
+    def test_a_machine_with_a_mutant_ends_at_the_first_failure(self) -> None:
+        said = f"{PASSED}TEST 2 three\nRESULT 2 1 1.7\n"
+        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, PATH=f"{folder}:/bin"):
+            (qemu := Path(folder, "qemu-system-none")).write_text(
+                f"#!/bin/sh\necho '{said}'; exec sleep 1000"
+            )
+            qemu.chmod(0o755)
+            (kind := Kind("kind", (), (), architecture="none")).folder = Path(folder)
+            kind.until_failed = True
+            self.assertEqual(kind.boot(Machine("machine", ()), Path()), f"{said}\n")
