@@ -193,6 +193,8 @@ def test_the_page_keeps_the_parts_that_were_measured_before(programs, tmp_path):
     assert in_order == sorted(in_order)
 
 
+# Python waits later for a program that it has killed.
+@pytest.mark.filterwarnings("ignore:subprocess .* is still running")
 def test_an_interrupted_simulation_goes_on(tmp_path, monkeypatch):
     """Ctrl-C reaches ci/simulate, too: it ends before nrbench does."""
     monkeypatch.setattr(scale, "SIMULATE", install(tmp_path, "simulate", at={"1": "interrupt"}) / "simulate")
@@ -203,8 +205,7 @@ def test_an_interrupted_simulation_goes_on(tmp_path, monkeypatch):
     assert [line for line in taken if "--report" not in line] == ["scale --quick", "scale --quick --resume"]
 
 
-# Python waits later for a program that it has killed.
-@pytest.mark.filterwarnings("ignore:subprocess .* is still running")
+@pytest.mark.filterwarnings("ignore:subprocess .* is still running")  # as above
 def test_an_interrupted_benchmark_reports_and_goes_on(programs, tmp_path):
     """In the second part, and in the first; then it is measured anew, as after one that was not."""
     words = ("run", "--only", "lives", "--only", "pi", "--quick", "--class", "other", "--rounds", "1")

@@ -94,18 +94,19 @@ class Made:
 
 
 class World:
-    """Sleeps pass at once: the pages' watchdog threads look, and what is set for that sleep happens."""
+    """Sleeps pass at once, and no other time does: the pages' watchdog threads look, and what is set for that
+    sleep happens."""
 
     def __init__(self, folder):
-        self.folder, self.pages, self.sleeps, self.at = folder, [], 0, {}
+        self.folder, self.pages, self.sleeps, self.now_s, self.at = folder, [], 0, 0.0, {}
 
     def make(self, *names, **how):
         path = self.folder / f"{processes.PREFIX}{len(self.pages)}.{PID}"
         self.pages.append(Made(path, *names, **how))
         return self.pages[-1]
 
-    def sleep(self, _):
-        self.sleeps += 1
+    def sleep(self, seconds):
+        self.sleeps, self.now_s = self.sleeps + 1, self.now_s + seconds
         for page in self.pages:
             page.look()
         self.at.get(self.sleeps, lambda: None)()
@@ -119,6 +120,7 @@ def world(tmp_path, monkeypatch):
     made = World(tmp_path)
     monkeypatch.setattr(processes, "SHM", str(tmp_path))
     monkeypatch.setattr(time, "sleep", made.sleep)
+    monkeypatch.setattr(time, "monotonic", lambda: made.now_s)
     yield made
     for page in made.pages:
         os.close(page.file)
@@ -341,8 +343,7 @@ def test_ab_counts_late_bursts_where_bursts_are_judged():
     assert spinning.split(maxsplit=1) == ["spinning", "+0.000 [+0.000, +0.000] cores: same"]
 
 
-def test_ab_says_what_has_ended_and_what_is_in_force(world, tool, monkeypatch):
-    monkeypatch.setattr(ab, "ANSWER_S", 0.1)
+def test_ab_says_what_has_ended_and_what_is_in_force(world, tool):
     made, words = world.make("gnb", "other"), ["ab", "--pid", PID, "--pool", "1", "--seed", 0]
     words += ["spin=auto", "spin=off"]  # off is the first in this order
     is_stopped, in_force = "stopped by SIGTERM after 0 rounds\n", "pool gnb (1): in force: spin="

@@ -186,6 +186,7 @@ TEST_CASE(others_change_it)
   settings.live = true;
   pool = test_create(&settings);
   CU_ASSERT_TRUE(test_until(is_changed, NULL));
+  CU_ASSERT_EQUAL(getchar(), EOF);
   test_destroy(pool);
 }
 

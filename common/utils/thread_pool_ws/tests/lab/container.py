@@ -43,12 +43,14 @@ def check_page() -> int:
         "spin_cpu_max=33": lambda *words: ("crun", "exec", "-u", f"{USER}:{USER}", "gnb", *words),
         "cap=4": lambda *words: container("sidecar", "/shared", USER, *words),
     }
-    gnb = subprocess.Popen(container("gnb", "/shared", USER, "lab_cgroup", "others_change_it"))
+    words = container("gnb", "/shared", USER, "lab_cgroup", "others_change_it")
+    gnb = subprocess.Popen(words, stdin=subprocess.PIPE)
     for setting, way in ways.items():
         while not (pools := json.loads(subprocess.check_output(way(*TOOL, "top", "--once", "--json")))):
             pass  # its page is not there yet
         subprocess.run(way(*TOOL, "set", "--pid", str(pools[0]["pid"]), setting), check=True)
-    return gnb.wait()
+    gnb.communicate()  # it ends after its input, so that the last tool reads its answer
+    return gnb.returncode
 
 
 def check_layout() -> int:
