@@ -413,13 +413,13 @@ static int flock_seam(int file, int what)
 /// wrong
 static int sweeps(void *unused)
 {
-  static const char *const form[] = {"ws.%d", "thread_pool_ws.live1.0%d", "thread_pool_ws.3.%d",
-                                     "thread_pool_ws.live4.0%d", "thread_pool_ws.live2.0%d"};
+  static const char *const begin[] = {"ws.", "thread_pool_ws.live1.0", "thread_pool_ws.3.",
+                                      "thread_pool_ws.live4.0", "thread_pool_ws.live2.0"};
   char left[5][40];
   int wrong = 0;
   CU_ASSERT_EQUAL(chdir("/dev/shm"), 0);
   for (uint32_t i = 0; i < 5; i++)
-    snprintf(left[i], sizeof(left[i]), form[i], (int)getpid());
+    snprintf(left[i], sizeof(left[i]), "%s%d", begin[i], (int)getpid());
   for (uint32_t i = 0; i < 3; i++)
     close(open(left[i], O_RDWR | O_CREAT, 0600));
   CU_ASSERT_EQUAL(symlink(left[1], left[3]), 0);
