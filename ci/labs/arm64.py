@@ -70,4 +70,5 @@ KIND = Arm64(
     architecture="aarch64",
     qemu=("-machine", "virt"),
     console="ttyAMA0",
+    emulator="tcg",
 )

@@ -94,8 +94,10 @@ class Kind:
     architecture: str = "x86_64"
     qemu: tuple[str, ...] = ("-cpu", "max")
     console: str = "ttyS0"
+    # While Linux rewrites x86-64's code, another thread of QEMU's may run what that was.
+    emulator: str = "tcg,thread=single"
     folder: Path = field(default=LAB, init=False)
-    accelerator: str = field(default="tcg", init=False)
+    accelerator: str = field(default="", init=False)
     until_failed: bool = field(default=False, init=False)  # the first test that fails ends it
 
     def run(self, sources: Path, folder: Path, only: str) -> list[Result]:
@@ -104,8 +106,8 @@ class Kind:
         if only not in ("", *names):
             raise Missing(f'{self.name} has no machine "{only}": {", ".join(names)}')
         self.folder = folder
-        if self.architecture == platform.machine() and os.access("/dev/kvm", os.W_OK):
-            self.accelerator = "kvm"
+        has_kvm = self.architecture == platform.machine() and os.access("/dev/kvm", os.W_OK)
+        self.accelerator = "kvm" if has_kvm else self.emulator
         folder.mkdir(parents=True, exist_ok=True)
         began = time.monotonic()
         self.check_tools()
@@ -213,15 +215,14 @@ class Kind:
         return log.read_bytes().decode(errors="replace").replace("\r", "") + SILENT * silent
 
     def run_machine(self, machine: Machine, kernel: Path) -> list[Result]:
-        """With KVM where it works: it may be there and not boot, as in a virtual machine. Emulated, a boot is
-        tried twice: while Linux rewrites its own code, another CPU of QEMU's may run what that was. From then
-        on, one thread of QEMU's is all CPUs. A machine that says nothing, in which no clock runs, is booted
-        again as well: its timeout ends a test earlier."""
+        """With KVM where it works: it may be there and not boot, as in a virtual machine. A boot is tried
+        twice. A machine that says nothing, in which no clock runs, is booted once more as well: its timeout
+        ends a test earlier."""
         began, said = time.monotonic(), self.boot(machine, kernel)
         begins = re.search("^RESULT " if self.accelerator == "kvm" else "^TEST 0 ", said, re.MULTILINE)
         if not begins or said.endswith(SILENT):
             say(f"{machine.name}: {self.accelerator} does not run it; it boots once more:\n{said[-200:]}")
-            self.accelerator = "tcg" if self.accelerator == "kvm" else "tcg,thread=single"
+            self.accelerator = self.emulator
             said = self.boot(machine, kernel)
         results = list(read_results(machine, said))
         for one in results:

@@ -21,9 +21,7 @@ def machine(
     name: str, share: int, tests: tuple[str, ...], setup: str = "", **others: tuple[str, ...]
 ) -> Machine:
     setup = f"mount -t debugfs debugfs /sys/kernel/debug; {setup}"
-    return Machine(
-        name, tests, ("-smp", "8", "-m", "1024"), "tsc=reliable", setup, f"{EACH}{share}", **others
-    )
+    return Machine(name, tests, kernel_options="tsc=reliable", setup=setup, each=f"{EACH}{share}", **others)
 
 
 without = tuple(WITHOUT + test for test in ("lab_rt the_class_needs_the_capability_or_the_limit", *CLASSES))

@@ -6,6 +6,7 @@
 ///
 /// Each program ends: a call waits for what it has pushed, and only a fiber, or a thread in no task, for
 /// fibers.
+#include <errno.h>
 #include <pthread.h>
 
 #include "../../base/ws_atomic.h"
@@ -81,8 +82,12 @@ static void push_and_wait(uint32_t depth, uint64_t *random, bool as_fibers)
   for (uint32_t i = 0; i < count; i++) {
     part[i] = (part_t){.depth = depth, .random = draw(random)};
     const ws_task_t task = {.func = run_part, .arg = &part[i], .group = &group};
-    if ((as_fibers ? ws_fiber_push(pool, run_part, &part[i], &group, NULL) : host->push(pool, task)) != 0)
-      host->wrong("a push was refused");
+    const int error =
+        as_fibers ? ws_fiber_push(pool, run_part, &part[i], &group, NULL) : host->push(pool, task);
+    if (error != 0)
+      host->wrong(error == -ENOMEM   ? "there is no memory for a fiber"
+                  : error == -EINVAL ? "a pool without workers refuses a fiber"
+                                     : "a pool that runs refuses a part of a loop");
   }
   ws_group_wait(&group, pool);
 }
