@@ -108,17 +108,18 @@ def key_of(mutant: Mutant, suite: str) -> str:
 
 
 def failures(test: str, output: str, how: str) -> list[str]:
-    """The cases of CUnit's output that failed, and the one in which the program ended: "suite: case"."""
+    """The cases of CUnit's output that failed, and the one in which the program ended: "suite: case". Where a
+    case runs its program again for itself alone (contract.h), the verdict comes after that run."""
     end = "hang" if how == "Timeout" or "\nWATCHDOG: " in output else how
-    found, suite = [], test
+    verdicts, suite = {}, test
     for part in re.split(r"\n(?=Suite: |  Test: )", output):
         head = re.match(r"(Suite|  Test): (\S+)", part)
         if head and head[1] == "Suite":
             suite = head[2]
         elif head:
             verdict = re.findall(r"(passed|FAILED)$", part, re.MULTILINE)[-1:]
-            if verdict != ["passed"]:
-                found.append(f"{suite}: {head[2]}" + ("" if verdict else f" ({end})"))
+            verdicts[f"{suite}: {head[2]}"] = "".join(verdict)
+    found = [name + f" ({end})" * (not verdict) for name, verdict in verdicts.items() if verdict != "passed"]
     return found or [f"{test} ({end})"]
 
 

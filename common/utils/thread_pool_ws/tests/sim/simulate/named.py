@@ -38,8 +38,9 @@ class Named:
         for entry in cell.split("; "):
             one = ENTRY.fullmatch(entry)  # not "-", nor "and 3 more"
             if one and one[2]:
-                end = f"/scenes/{one[1]}.c" if suite == "scenes" else f"/test_{one[1]}.c"
-                found += [] if has(one[2], self.words(end)) else [entry]
+                words = self.words(f"/{suite}/{one[1]}.c")  # of a scene, or a contract
+                words |= set() if suite == "scenes" else self.words(f"/test_{one[1]}.c")
+                found += [] if has(one[2], words) else [entry]
             elif one:
                 found += [] if has(one[1], self.words("CMakeLists.txt")) else [entry]
         return found

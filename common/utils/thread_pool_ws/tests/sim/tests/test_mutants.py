@@ -32,6 +32,19 @@ Suite: wake
 Run Summary:    Type  Total    Ran Passed Failed Inactive
 passed
 """
+APART = """
+Suite: order
+  Test: a_job ...
+Suite: order
+  Test: a_job ...passed
+Elapsed time =    0.012 seconds
+passed
+  Test: another ...
+Suite: order
+  Test: another ...FAILED
+Elapsed time =    0.012 seconds
+FAILED
+"""
 ENDS_HERE = "  Test: the_last ..."
 
 
@@ -58,6 +71,7 @@ class TestKills(unittest.TestCase):
 
     def test_a_cell_names_the_cases(self) -> None:
         self.assertEqual(failures("test_sleep", OUTPUT, "Failed"), ["park: another"])
+        self.assertEqual(failures("contract_task", APART, "Failed"), ["order: another"])
         for how, text, end in (
             ("SEGFAULT", "", "SEGFAULT"),
             ("Timeout", "", "hang"),
@@ -87,6 +101,7 @@ class TestKills(unittest.TestCase):
         files = {
             "CMakeLists.txt": "add_test(contract_task) add_test(${name}_cxx)",
             "unit/core/test_push.c": "TEST_CASE(a_push)",
+            "contract/order.c": "CONTRACT_CASE(a_job)",
             "scenes/full.c": '{"a_queue_of_" kind "_priority_grows"} "low"',
         }
         with tempfile.TemporaryDirectory() as folder:
@@ -99,12 +114,14 @@ class TestKills(unittest.TestCase):
                 "keys": "units=12 scenes=34 contract=56",
                 "units": "push: a_pull (hang); search: a_push",
                 "scenes": "full: a_queue_grows; full: a_queue_of_low_priority_grows (hang); and 3 more",
-                "contract": "contract_fifo (exit 1); contract_task (exit 1); contract_task_cxx (crash)",
+                "contract": "contract_fifo (exit 1); contract_task (exit 1); contract_task_cxx (crash); "
+                "order: a_job (hang); order: b_job",
             }
             drop_gone(row, named)
         self.assertEqual((row["units"], row["keys"]), ("", "scenes=34 contract=56"))
         self.assertEqual(row["scenes"], "full: a_queue_of_low_priority_grows (hang); and 3 more")
-        self.assertEqual(row["contract"], "contract_task (exit 1); contract_task_cxx (crash)")
+        kept = "contract_task (exit 1); contract_task_cxx (crash); order: a_job (hang)"
+        self.assertEqual(row["contract"], kept)
 
     def test_a_name_may_be_joined_from_parts(self) -> None:
         parts = {"of_", "low", "_end", "3", "0", "push"}
