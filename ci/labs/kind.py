@@ -116,7 +116,7 @@ class Kind:
         # build() may have set their tests
         machines = [one for one in self.machines if only in ("", one.name)]
         self.make_initramfs()
-        results = []
+        results: list[Result] = []
         for machine in machines:
             own = self.fetch_kernel(machine.kernels) if machine.kernels else kernel
             ends = self.until_failed and any(one.is_bad for one in results)
