@@ -48,8 +48,7 @@ def until(holds: Callable[[], object], what: str = "what is awaited") -> object:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+    with socket.create_server(("127.0.0.1", 0)) as probe:
         return int(probe.getsockname()[1])
 
 

@@ -30,15 +30,8 @@ EVERY_NOISE = ["hog=1", "noise=normal:1000:0", "noise=lowest:2000:2000", "noise=
 
 
 def children(parent):
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[1]) == parent:
-            found.append(int(stat.parent.name))
-    return found
+    """Of its first thread, in their order."""
+    return [int(pid) for pid in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
 
 
 @pytest.fixture
@@ -103,10 +96,9 @@ def test_stopped_callers_are_of_this_pool_only():
 def test_each_noise_has_its_class_and_session(start):
     process = start(PROGRAMS / "ws-bench", *SLOTS, "slots=1000000", *EVERY_NOISE)
     until(lambda: len(children(process.pid)) == 5)
-    *noise, _ = sorted(children(process.pid))
+    *noise, _ = children(process.pid)
     until(lambda: sorted(os.getpriority(os.PRIO_PROCESS, one) for one in noise)[-2:] == [19, 19])
-    sessions = [process.pid] * 3 + [max(noise)]
-    until(lambda: sorted(os.getsid(one) for one in noise) == sorted(sessions))
+    until(lambda: [os.getsid(one) for one in noise] == [process.pid] * 3 + noise[3:])
     assert {os.sched_getscheduler(one) for one in noise} == {os.SCHED_OTHER}
 
 
@@ -117,7 +109,7 @@ def test_a_host_is_a_process_on_each_cpu_above_all_classes(start):
     cpus = sorted(os.sched_getaffinity(0))
     process = start(PROGRAMS / "ws-bench", *SLOTS, "slots=1000000", "noise=host:100:10000")
     until(lambda: len(children(process.pid)) == len(cpus) + 1)
-    *noise, _ = every = sorted(children(process.pid))
+    *noise, _ = every = children(process.pid)
     until(lambda: [os.sched_getscheduler(one) for one in noise] == [os.SCHED_FIFO] * len(cpus))
     assert [os.sched_getparam(one).sched_priority for one in noise] == [99] * len(cpus)
     assert sorted(map(list, map(os.sched_getaffinity, noise))) == [[cpu] for cpu in cpus]
@@ -145,8 +137,7 @@ def test_no_noise_outlives_what_started_it(start, killed, number):
     parent = start(
         sys.executable, "-c", f"{heed}; subprocess.run(sys.argv[1:])", PROGRAMS / "ws-bench", *words
     )
-    until(lambda: len(children(parent.pid)) == 1)
-    (program,) = children(parent.pid)
+    (program,) = until(lambda: children(parent.pid))
     until(lambda: len(children(program)) == 5)
     every = [program, *children(program)]
     os.kill(program if killed == "the program" else parent.pid, number)

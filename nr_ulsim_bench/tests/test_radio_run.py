@@ -3,6 +3,7 @@
 
 import contextlib
 import mmap
+import operator
 import os
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from made_up import HOST
 from part_runs import until
 from radio_runs import AUTO, OLD
 
-from nrbench.radio import pair, session, softmodem, watch
+from nrbench.radio import pair, parse, session, softmodem, watch
 from nrbench.radio.pair import take
 from nrbench.radio.record import RadioRun
 from nrbench.radio.session import Step
@@ -23,20 +24,35 @@ from nrbench.sweep.simulator import BuildError
 
 @pytest.fixture(autouse=True)
 def _quick(tmp_path, monkeypatch):
+    """A wait ends not before each side has used a CPU and made another report."""
     apart(monkeypatch, tmp_path)
+    pause = pair._Run.wait
+
+    def wait(run, seconds):
+        pids, said = [process.pid for process in run.programs.values()], reports(run)
+        before = [watch.cpu_times(pid) for pid in pids]
+        pause(run, seconds)
+        assert run.until(lambda: all(map(operator.ne, said, reports(run))), 300)
+        assert run.until(lambda: all(map(watch.cpu_s, before, map(watch.cpu_times, pids))), 300)
+
+    monkeypatch.setattr(pair._Run, "wait", wait)
+
+
+def reports(run):
+    steps = (run.written(side, name) for side, name in parse.STEP_STATISTICS.items())
+    return run.written("gnb", parse.MAC_STATISTICS), *steps
 
 
 @pytest.fixture
 def nothing_left(tmp_path):
     yield
     assert not list((tmp_path / "temporary").iterdir()) and not (tmp_path / "socket").exists()
-    channels = (softmodem.CHANNEL, softmodem.OWN_CHANNEL)
-    assert not any((softmodem.SHARED_MEMORY / name).exists() for name in channels)
-    lines = []
+    for name in (softmodem.CHANNEL, softmodem.OWN_CHANNEL):
+        assert not (softmodem.SHARED_MEMORY / name).exists()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):  # it has ended meanwhile
-            lines.append(path.read_bytes())
-    assert not any(str(tmp_path).encode() in line and b"softmodem" in line for line in lines)
+            line = path.read_bytes()
+            assert str(tmp_path).encode() not in line or b"softmodem" not in line
 
 
 def a_pair(folder, cell=OLD, behaviour=None):
@@ -112,10 +128,10 @@ def test_what_a_run_that_was_killed_left_goes(tmp_path, nothing_left):
 @pytest.mark.alone
 def test_another_gnb_is_left_alone(tmp_path):
     one = a_pair(tmp_path)
-    with (tmp_path / "old" / "libvrtsim.so").open() as library:
-        with mmap.mmap(library.fileno(), 0, prot=mmap.PROT_READ):
-            with pytest.raises(ResultsError, match=f"process {os.getpid()} is on vrtsim already"):
-                take(one)
+    library = tmp_path / "old" / "libvrtsim.so"
+    with library.open() as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ):
+        with pytest.raises(ResultsError, match=f"process {os.getpid()} is on vrtsim already"):
+            take(one)
 
 
 def test_builds_that_cannot_run_a_cell(tmp_path):
