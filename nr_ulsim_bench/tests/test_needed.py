@@ -24,5 +24,5 @@ def test_a_python_without_packages_says_how_to_get_them():
 
 def test_the_packages_are_those_of_the_project():
     listed = (ROOT / "pyproject.toml").read_text().split("dependencies = [")[1].split("\n]")[0]
-    names = re.findall(r'^ *"(\w+)', listed, re.MULTILINE)
+    names = re.findall(r'^[^"\n]*"([^">; ]+)', listed, re.MULTILINE)
     assert set(names) - {"tomli"} == set(PACKAGES) - {"tomli"}

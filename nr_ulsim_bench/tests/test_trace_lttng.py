@@ -88,7 +88,7 @@ def phases(summary: dict, kind: str, count: int) -> list[dict]:
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    """A trace of the slot benchmark, and what the benchmark said. On more CPUs no buffer would be full."""
+    """A trace of the slot benchmark, and what the benchmark said. With more CPUs no buffer would be full."""
     out = tmp_path_factory.mktemp("recorded") / "trace"
     cpus = ",".join(map(str, sorted(os.sched_getaffinity(0))[:4]))
     answer = record(out, *SMALL, "--", "taskset", "-c", cpus, bench(out.parent), *SLOT_BENCH)
