@@ -16,7 +16,7 @@ from urllib.parse import quote
 from urllib.request import urlopen
 
 import pytest
-from part_runs import free_port, until
+from part_runs import children, free_port, until
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples/live"
@@ -107,7 +107,7 @@ def test_late_bursts_of_a_record(start, tool, tmp_path):
 def test_a_container_and_its_sidecar(start, tool):
     """Its /dev/shm is its own: seen by /proc/PID/root, and in a container beside it that has the same."""
     outer = start(*CONTAINER, "sh", "-c", SHM.format("size=1m"), "sh", PROGRAM, "10000000").pid
-    pid = int(until(Path(f"/proc/{outer}/task/{outer}/children").read_text))
+    (pid,) = until(lambda: children(outer))
     assert running(tool, pid)["program"] == "slots"
     assert "-> spin=off" in changed(tool, pid, "spin=off")
     beside = ("nsenter", f"--target={pid}", "--mount", *CONTAINER)

@@ -11,7 +11,7 @@ from itertools import dropwhile
 from pathlib import Path
 
 import pytest
-from part_runs import PROGRAMS, ask, is_gone, until
+from part_runs import PROGRAMS, ask, children, is_gone, until
 from trace_tools import events_of
 
 from nrbench import driver
@@ -27,11 +27,6 @@ ws_bench = pytest.mark.program("ws-bench")
 
 SLOTS = ["bench=slot", "backend=alone", "bursts=1x1", "limit_s=600"]
 EVERY_NOISE = ["hog=1", "noise=normal:1000:0", "noise=lowest:2000:2000", "noise=session:2000:2000"]
-
-
-def children(parent):
-    """Of its first thread, in their order."""
-    return [int(pid) for pid in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
 
 
 @pytest.fixture
