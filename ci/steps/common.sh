@@ -18,8 +18,9 @@ good=0 bad=0 left_out=0 # cases of a step: check, leave_out, report_cases
 of_label=() # of ctest
 asan_options=detect_stack_use_after_return=1:strict_string_checks=1:detect_leaks=1
 ubsan_options=halt_on_error=1:print_stacktrace=1
-# No suppressions. Each process stays 50 ms at its exit for races there, not 1 s as by default: the contract
-# tests make hundreds of processes. A program may end while an aborted pool joins its threads: no leak.
+# The one suppression is in tests/cxx/cxx_main.cpp. Each process stays 50 ms at its exit for races there, not
+# 1 s as by default: the contract tests make hundreds of processes. A program may end while an aborted pool
+# joins its threads: no leak.
 tsan_options=halt_on_error=1:second_deadlock_stack=1:atexit_sleep_ms=50:report_thread_leaks=0
 # The library is built in several trees, often with the same options: each file is compiled once. Of the
 # trees that share an object file, the debug information names the first. Trees in the step's folder for

@@ -137,7 +137,7 @@ CASE(claimed_task_in_an_abort)
 /// task.
 POOL_CASE(a_wait_in_a_task_runs_no_other, 1)
 {
-  int others = 0; // of the worker, and then of the wait for the pool
+  std::atomic<int> others{0}; // of the worker, and of the wait for the pool
   const int answer = pool.submit([&] {
                            pool.push([&others] { others++; });
                            ws::future<int> first = pool.submit([] { return 4; });

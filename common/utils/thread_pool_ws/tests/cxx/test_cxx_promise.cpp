@@ -16,14 +16,29 @@ CASE(results_of_promises)
   ws::promise<int &> reference;
   reference.set_value(place);
   CU_ASSERT_PTR_EQUAL(&reference.get_future().get(), &place);
-  ws::promise<int> failed;
-  failed.set_exception(std::make_exception_ptr(std::runtime_error("no")));
-  CU_ASSERT_TRUE(throws<std::runtime_error>([&] { failed.get_future().get(); }));
   ws::promise<watched> copied;
   const watched source;
   watched::throws_in = 1;
   copied.set_value(source);
   CU_ASSERT_TRUE(throws<std::range_error>([&] { copied.get_future().get(); }));
+}
+
+/// Nothing but the exception's count of users orders that thread after the read.
+CASE(the_last_user_of_an_exception_may_be_another_thread)
+{
+  ws::promise<int> failed;
+  ws::future<int> future = failed.get_future();
+  std::exception_ptr error = std::make_exception_ptr(std::system_error(ENODEV, std::generic_category()));
+  failed.set_exception(error);
+  std::atomic<bool> read{false};
+  std::thread other([&read, last = std::move(error)]() mutable {
+    while (!read.load(std::memory_order_relaxed))
+      std::this_thread::yield();
+    last = nullptr;
+  });
+  CU_ASSERT_EQUAL(end_of([&] { future.get(); }), ENODEV);
+  read.store(true, std::memory_order_relaxed);
+  other.join();
 }
 
 CASE(promises_need_no_future_and_no_result)
