@@ -22,7 +22,6 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 DUMPS = CHECKOUT / "ci" / "abi"
-BUILD = CHECKOUT / "build-ci/symbols"
 MODULE = CHECKOUT / "common/utils/thread_pool_ws"
 HEADERS = [MODULE / "include", MODULE / "api"]
 ARCHITECTURE = "x86_64"  # of the dumps
@@ -132,7 +131,7 @@ def check(build: Path, update: bool) -> list[str]:
 def main() -> int:
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
-    parser.add_argument("build", nargs="?", type=Path, default=BUILD, help="build folder")
+    parser.add_argument("build", type=Path, help="build folder: step 88-abi makes build-ci/abi")
     parser.add_argument("--update", action="store_true", help="write the dumps, if this build breaks nothing")
     options = parser.parse_args()
     if shutil.which("abidiff") is None:
