@@ -16,6 +16,9 @@ CASE(results_of_promises)
   ws::promise<int &> reference;
   reference.set_value(place);
   CU_ASSERT_PTR_EQUAL(&reference.get_future().get(), &place);
+  ws::promise<int> failed;
+  failed.set_exception(std::make_exception_ptr(std::runtime_error("no")));
+  CU_ASSERT_TRUE(throws<std::runtime_error>([&] { failed.get_future().get(); }));
   ws::promise<watched> copied;
   const watched source;
   watched::throws_in = 1;
